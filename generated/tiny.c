@@ -2,11 +2,11 @@
  * from the spec of hash 354fffe91986d0a7 by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
- * To compile this file (model.c, say), or to make it a program:
+ * To compile this file (here model.c), or to make it a program:
  *     cc -O2 -std=c11 -march=x86-64-v3 -c model.c
  *     cc -O2 -std=c11 -march=x86-64-v3 -DATTNC_MAIN model.c -lm -pthread -o model
  *     ./model model.weights < lines
- * model.h declares what others call, with an example.
+ * model.h declares the exported functions and has an example.
  *
  *          44,288  parameters
  *         181,248  bytes of packed weights
@@ -72,14 +72,15 @@
 #include <sys/syscall.h>
 #endif
 #if !defined __STDC_NO_ATOMICS__ && !defined __TINYC__
-#define ATTN_ATOMICS /* without it, there is one thread */
+#define ATTN_ATOMICS /* without this there is only one thread */
 #include <stdatomic.h>
 #endif
 
 #endif
 #endif
-/* handle_system.h: the system interfaces that an open model uses. It stands at
- * the top of an emitted file, because the macros must precede all headers. */
+/* handle_system.h: the headers of the system that an open model uses. They are
+ * at the top of an emitted file, because the macros must precede all
+ * headers. */
 #ifndef ATTN_HANDLE_SYSTEM_1
 #define ATTN_HANDLE_SYSTEM_1
 
@@ -126,9 +127,9 @@ enum {
     MAX_TARGET = 16,
 };
 
-/* Weights, where model.weights has them. A matrix [n, k] in
- * panels of 16 is n / 16 panels, one after the other: in each,
- * for every k in turn, the elements of 16 rows. */
+/* Addresses in model.weights. A matrix [n, k] is stored as
+ * n / 16 consecutive panels of 16 rows; a panel has, for every k
+ * in turn, the elements of its rows. */
 struct encoder_layer {
     const float *self_attn_qkv;          /* [96, 32] in panels of 16 */
     const float *self_attn_qkv_bias;     /* [96] */
@@ -187,22 +188,22 @@ struct weights {
 #define ATTN_BATCH_1
 
 enum {
-    ATTN_PAGE = 64,  /* positions in one page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; for keys, positions */
+    ATTN_PAGE = 64,  /* positions in a page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; in a panel of keys, positions */
     ATTN_SELF = 0,   /* cache of the decoder's own keys */
-    ATTN_CROSS = 1,  /* cache of the encoder's output; further caches are for
-                        layers with a shorter window or other sizes of keys */
-    ATTN_CACHES = 16 /* maximum number of caches of a model */
+    ATTN_CROSS = 1,  /* cache of the encoder's output; higher numbers: caches
+                        of layers with another window or other sizes */
+    ATTN_CACHES = 16 /* most caches of a model */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
- * parts - 1 and returns when all are done. The parts are independent: they may
- * run at once, in any order, or one after the other on one thread. Results are
- * bit-identical for any number of parts. A model uses fewer parts when there is
- * little work.                                                              */
+ * parts - 1 and returns when all calls are done. The parts are independent:
+ * they may run at once, in any order, or one after the other on one thread.
+ * Results are bit-identical for any number of parts. A model uses fewer parts
+ * if there is little work. */
 struct attn_parallel {
-    int64_t parts; /* maximum; the arena has room for this many */
-    void *pool;    /* run()'s first argument */
+    int64_t parts; /* most parts; the arena has room for this number */
+    void *pool;    /* first argument of run() */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
@@ -212,34 +213,42 @@ struct attn_parallel {
  * padding.                                                                  */
 struct attn_batch {
     int64_t sequences;
-    int64_t rows;          /* total of all sequences */
-    const int32_t *start;  /* [sequences + 1] first row of each */
+    int64_t rows;          /* number of rows in all sequences */
+    const int32_t *start;  /* [sequences + 1] first row of each sequence */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: rows already in the cache */
-    const int32_t *select; /* [selected] decode: rows whose logits are needed */
-    int64_t selected;      /* at most `rows` */
+    const int32_t *past;   /* [sequences] decode: number of earlier rows in
+                              the cache */
+    const int32_t *select; /* [selected] decode: indices of the rows whose
+                              logits are needed */
+    int64_t selected;      /* number of selected rows, at most `rows` */
     /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
      * table[c] + q] * cache[c].page_floats.                                 */
     float *pool[ATTN_CACHES]; /* 64-byte aligned */
     const int32_t *pages[ATTN_CACHES];
-    int64_t table[ATTN_CACHES]; /* entries per sequence in pages[] */
-    const int32_t *source;      /* [sequences] decode: row in the page tables
-                                   of the cross caches */
-    const int32_t *source_rows; /* [sources] decode: keys of each such row */
-    /* used only by checks: pages in pool[], rows in the cross tables */
+    int64_t table[ATTN_CACHES]; /* entries per sequence in each table pages[] */
+    const int32_t *source;      /* [sequences] decode: the sequence's row in
+                                   the page tables of the cross caches */
+    const int32_t *source_rows; /* [sources] decode: number of keys in each
+                                   row of the cross tables */
+    /* used only by checks: number of pages in each pool[], number of rows in
+     * the cross tables */
     int64_t pool_pages[ATTN_CACHES], sources;
-    const int32_t *prefix; /* [sequences] masking prefix: keys that all
-                              rows of a sequence see; NULL: none */
+    const int32_t *prefix; /* [sequences] masking prefix: length of the part
+                              that all rows of the sequence see; NULL: none */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers instead of ids; without the
-                              class token's row, which the output has */
-    /* kind attention: rows of numbers; the keys have their own lengths */
+    const float *input;    /* rows of numbers, for a model that reads these
+                              instead of ids; the output also has the rows of
+                              the class token and the like, which the input
+                              lacks */
+    /* for a model of kind attention: rows of numbers; the keys have their own
+     * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] */
-    float *output;            /* decode: [selected, output_columns]; else
-                                 [rows, output_columns], or if pooled,
-                                 [sequences, output_columns]. Unused by
+    const int32_t *key_start; /* [sequences + 1] first key row of each
+                                 sequence */
+    float *output;            /* decode: [selected, output_columns]; others:
+                                 [rows, output_columns] or, if pooled,
+                                 [sequences, output_columns]. Not used by
                                  encode of an encoder-decoder, which fills
                                  the cross caches instead */
     const struct attn_parallel *parallel; /* NULL: one thread */
@@ -252,30 +261,30 @@ typedef void step_function(void *call, int64_t part, int64_t parts);
 
 struct step {
     step_function *run;
-    int64_t flops;           /* of a row; of attention: of a query and
-                                a key */
+    int64_t flops;           /* per row; for attention, per query and
+                                key */
 };
 
-/* Steps that go row by row, one after the other. Their parts are parts of
- * the columns of a product, else of the rows that are next. */
+/* Consecutive steps that work row by row. Threads divide the columns of a
+ * product, and the rows of any other step. */
 struct steps {
     int64_t count;
-    int64_t min_part_rows;   /* with fewer, parts are not of the rows */
-    int64_t block_rows;      /* that take all steps together; 0: all */
+    int64_t min_part_rows;   /* fewest rows for a part of all steps */
+    int64_t block_rows;      /* rows that pass all steps in turn; 0: all */
     struct step step[5];
 };
 
-/* One call of encode(): its arguments, what is computed now, and where in
- * the arena each value lies. Values may lie where others were that are
- * no longer needed. */
+/* One call of encode(): its arguments, its current layer and rows, and the
+ * address of each value in the arena. Values whose lifetimes do not
+ * overlap may share memory. */
 struct encode {
     const struct weights *w;
     const struct attn_batch *b;
     const void *layer_weights;
-    float *cross;                    /* its layer's, in page 0 of a cross cache */
-    const struct steps *steps;       /* that are computed, of the rows .. */
-    int64_t row, rows;               /* .. from `row` on, `rows` of them */
-    int64_t block_rows;              /* as steps has it; never 0 */
+    float *cross;                    /* the same of a cross cache */
+    const struct steps *steps;       /* current steps, */
+    int64_t row, rows;               /* for `rows` rows from `row` on */
+    int64_t block_rows;              /* as in struct steps; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn_keys;           /* 2048 floats a page */
@@ -286,21 +295,21 @@ struct encode {
     float *ffn_w1;                   /* 6144 floats a part */
     float *ffn_w2;                   /* 3072 floats a part */
     float *cross_attn_kv;            /* 64 floats a row */
-    float *scratch;                  /* 4656 floats a part */
+    float *scratch;                  /* 4656 floats per part */
 };
 
-/* One call of decode(): its arguments, what is computed now, and where in
- * the arena each value lies. Values may lie where others were that are
- * no longer needed. */
+/* One call of decode(): its arguments, its current layer and rows, and the
+ * address of each value in the arena. Values whose lifetimes do not
+ * overlap may share memory. */
 struct decode {
     const struct weights *w;
     const struct attn_batch *b;
     const void *layer_weights;
-    float *self;                     /* its layer's, in page 0 of its cache */
-    float *cross;                    /* its layer's, in page 0 of a cross cache */
-    const struct steps *steps;       /* that are computed, of the rows .. */
-    int64_t row, rows;               /* .. from `row` on, `rows` of them */
-    int64_t block_rows;              /* as steps has it; never 0 */
+    float *self;                     /* this layer in page 0 of its cache */
+    float *cross;                    /* the same of a cross cache */
+    const struct steps *steps;       /* current steps, */
+    int64_t row, rows;               /* for `rows` rows from `row` on */
+    int64_t block_rows;              /* as in struct steps; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn;                /* 32 floats a row */
@@ -313,7 +322,7 @@ struct decode {
     float *ffn_w2;                   /* 3072 floats a part */
     float *logits_selected;          /* 32 floats a row */
     float *logits_matmul;            /* 48 floats a row */
-    float *scratch;                  /* 4656 floats a part */
+    float *scratch;                  /* 4656 floats per part */
 };
 
 /* ------------------------------------------------------- encode, decode --- */
@@ -460,7 +469,7 @@ static const struct steps decoder_output_steps = {
     }
 };
 
-/* All rows of all sequences. */
+/* Encodes all rows of all sequences. */
 static void encode(const void *bound, const struct attn_batch *b, void *arena)
 {
     struct encode c;
@@ -482,8 +491,8 @@ static void encode(const void *bound, const struct attn_batch *b, void *arena)
     }
 }
 
-/* New rows of all sequences, behind those in the cache: a prompt
- * at once, or a step of one row. */
+/* Decodes the new rows of all sequences, which follow those in the
+ * cache: a complete prompt, or one row. */
 static void decode(const void *bound, const struct attn_batch *b, void *arena)
 {
     struct decode c;
@@ -1342,7 +1351,7 @@ static int64_t min(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Where a part of n begins, at a multiple of `step`. */
+/* Returns the begin of a part of n, a multiple of `step`. */
 static int64_t part_begin(int64_t n, int64_t step, int64_t part,
                           int64_t parts)
 {
@@ -1356,8 +1365,8 @@ static int64_t max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* All rows of a times 16 columns, in tiles whose heights differ by one
- * at most. */
+/* All rows of a times 16 columns, in tiles whose heights differ by at
+ * most one. */
 static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
                          const float *b, int64_t ldb, int64_t k, float *c,
                          int64_t ldc, const float *bias, const float *next)
@@ -1415,15 +1424,15 @@ static void matmul_bias_32x96(int64_t rows, int64_t from, int64_t to,
 struct keys {               /* keys and values of one head */
     const float *k, *v;     /* in the first page */
     int64_t k_page, v_page; /* floats from page to page */
-    const int32_t *page;    /* of a cache: its pages, in order */
+    const int32_t *page;    /* page numbers in a cache, in order */
     int64_t count;          /* keys */
     int64_t past;           /* keys before the first query's */
     int64_t prefix;         /* keys that all queries see */
-    const float *bias;      /* of scores, by distance; at 0 */
+    const float *bias;      /* of scores; at distance 0 */
 };
 
-/* All rows of a times 16 columns, in tiles whose heights differ by one
- * at most. */
+/* All rows of a times 16 columns, in tiles whose heights differ by at
+ * most one. */
 static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
                     int64_t ldb, int64_t k, float *c, int64_t ldc,
                     const float *next)
@@ -1466,8 +1475,8 @@ static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
     }
 }
 
-/* c = a b: b is `panels` panels of 16 columns, ldb apart; those at
- * `next` are prefetched. */
+/* c = a b: b has `panels` panels of 16 columns, ldb apart.
+ * Prefetches those at `next`. */
 static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
                    int64_t ldb, int64_t k, int64_t panels, float *c,
                    int64_t ldc, const float *next)
@@ -1480,8 +1489,8 @@ static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
     }
 }
 
-/* All rows of a times 16 columns, in tiles whose heights differ by one
- * at most. */
+/* All rows of a times 16 columns, in tiles whose heights differ by at
+ * most one. */
 static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
                                const float *b, int64_t ldb, int64_t k, float *c,
                                int64_t ldc, const float *next)
@@ -1529,8 +1538,8 @@ static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
     }
 }
 
-/* c += a b: b is `panels` panels of 16 columns, ldb apart; those at
- * `next` are prefetched. */
+/* c += a b: b has `panels` panels of 16 columns, ldb apart.
+ * Prefetches those at `next`. */
 static void panels_add(int64_t rows, const float *a, int64_t lda,
                        const float *b, int64_t ldb, int64_t k, int64_t panels,
                        float *c, int64_t ldc, const float *next)
@@ -1586,8 +1595,8 @@ static void matmul_bias_32x32(int64_t rows, int64_t from, int64_t to,
     }
 }
 
-/* All rows of a times 16 columns, in tiles whose heights differ by one
- * at most. */
+/* All rows of a times 16 columns, in tiles whose heights differ by at
+ * most one. */
 static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
                               const float *b, int64_t ldb, int64_t k, float *c,
                               int64_t ldc, const float *bias, const float *next)
@@ -1676,7 +1685,7 @@ static void values_seen(int64_t rows, const float *p, const int64_t *from,
                         const int64_t *to, const float *v, int64_t panels,
                         float *o)
 {
-    int64_t first = 0, last = 64;   /* what all rows see */
+    int64_t first = 0, last = 64;   /* keys that all rows see */
 
     for (int64_t i = 0; i < rows; i++) {
         first = max(first, from[i]);
@@ -1695,8 +1704,8 @@ static void values_seen(int64_t rows, const float *p, const int64_t *from,
                  o + i * panels * 16);
 }
 
-/* The page at `at` for r queries from position p, which do not
- * all see all of its n keys. */
+/* The page at `at` for r queries from position p, some of which do
+ * not see all of its n keys. */
 static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
                                               int64_t r, int64_t p, int64_t at,
                                               int64_t n, const struct keys *m,
@@ -1704,7 +1713,7 @@ static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
                                               float *sum, float *o)
 {
     int64_t from[6], to[6];     /* keys that each row sees */
-    int64_t first = n, end = 0;     /* that any of them sees */
+    int64_t first = n, end = 0;     /* keys that any row sees */
     const float *k = m->k + m->page[at / 64] * m->k_page;
     const float *v = m->v + m->page[at / 64] * m->v_page;
 
@@ -2166,7 +2175,7 @@ static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
         int64_t end = s + 1;
 
         if (s > 0 && b->source[s] == b->source[s - 1])
-            continue;                /* with those before it */
+            continue;                /* part of the block before */
         while (end < b->sequences && b->source[end] == b->source[s])
             end += 1;
         struct keys m;
@@ -2294,11 +2303,11 @@ static void decoder_output(void *call, int64_t part, int64_t parts)
 
 /* ---------------------------------- parts for threads, places in memory --- */
 
-/* FLOPs that are worth a thread. Fewer rows than MIN_ROWS cost as much as
- * these: the time is that of reading the weights; so do fewer queries. */
+/* PART_FLOPS: fewest FLOPs that justify a thread. Fewer rows or queries than
+ * these minima cost as much, because reading the weights or keys dominates. */
 enum { PART_FLOPS = 1500000, MIN_ROWS = 2, MIN_QUERIES = 8 };
 
-/* Queries times keys of all sequences. */
+/* Returns queries times keys, summed over all sequences. */
 static int64_t pairs(const struct attn_batch *b)
 {
     int64_t n = 0;
@@ -2309,7 +2318,7 @@ static int64_t pairs(const struct attn_batch *b)
     return n;
 }
 
-/* Queries times keys of all sequences. */
+/* Returns queries times keys, summed over all sequences. */
 static int64_t pairs_cached(const struct attn_batch *b)
 {
     int64_t n = 0;
@@ -2320,7 +2329,7 @@ static int64_t pairs_cached(const struct attn_batch *b)
     return n;
 }
 
-/* Queries times keys of all sequences. */
+/* Returns queries times keys, summed over all sequences. */
 static int64_t pairs_recalled(const struct attn_batch *b)
 {
     int64_t n = 0;
@@ -2331,7 +2340,7 @@ static int64_t pairs_recalled(const struct attn_batch *b)
     return n;
 }
 
-/* Parts that a caller can run at once, of work of so many FLOPs. */
+/* Returns the number of parts for work of `flops` FLOPs. */
 static int64_t parts_of(const struct attn_batch *b, int64_t flops)
 {
     if (b->parallel)
@@ -2348,15 +2357,15 @@ static void run_parts(const struct attn_batch *b, int64_t parts,
         run(call, 0, 1);
 }
 
-/* A step for `count` rows, or pairs of a query and a key. */
+/* Runs a step for `count` rows, or pairs of a query and a key. */
 static void run_step(const struct attn_batch *b, int64_t count,
                      const struct step *step, void *call)
 {
     run_parts(b, parts_of(b, count * step->flops), step->run, call);
 }
 
-/* Rows of the next block of n rows, where blocks have `most` at most and
- * are as high as each other: each of them reads all weights. */
+/* Returns the rows of the next block of n rows. Blocks have at most `most`
+ * rows, and equal heights because each of them reads all weights. */
 static int64_t next_block(int64_t n, int64_t most)
 {
     if (n <= most)
@@ -2366,7 +2375,7 @@ static int64_t next_block(int64_t n, int64_t most)
     return (n + blocks - 1) / blocks;
 }
 
-/* A part of the rows, block by block through all steps. */
+/* Runs all steps for a part of the rows, block by block. */
 static void encode_rows_part(void *call, int64_t part, int64_t parts)
 {
     struct encode c;
@@ -2386,8 +2395,8 @@ static void encode_rows_part(void *call, int64_t part, int64_t parts)
     }
 }
 
-/* Steps for all rows: in parts of the rows where each has enough; else
- * in parts of the columns, step by step, block by block. */
+/* Runs the steps for all rows. Divides the rows if each part has enough of
+ * them; else divides each step, block by block. */
 static void encode_rows(struct encode *c, int64_t rows,
                         const struct steps *steps)
 {
@@ -2412,7 +2421,7 @@ static void encode_rows(struct encode *c, int64_t rows,
     }
 }
 
-/* A part of the rows, block by block through all steps. */
+/* Runs all steps for a part of the rows, block by block. */
 static void decode_rows_part(void *call, int64_t part, int64_t parts)
 {
     struct decode c;
@@ -2433,8 +2442,8 @@ static void decode_rows_part(void *call, int64_t part, int64_t parts)
     }
 }
 
-/* Steps for all rows: in parts of the rows where each has enough; else
- * in parts of the columns, step by step, block by block. */
+/* Runs the steps for all rows. Divides the rows if each part has enough of
+ * them; else divides each step, block by block. */
 static void decode_rows(struct decode *c, int64_t rows,
                         const struct steps *steps)
 {
@@ -2459,7 +2468,7 @@ static void decode_rows(struct decode *c, int64_t rows,
     }
 }
 
-/* Bytes of the arena for a batch; 64-byte aligned. */
+/* Returns the bytes of the arena, with space to align it to 64. */
 static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
 {
     const int64_t encode_floats =
@@ -2597,120 +2606,124 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* Errors, all below 0; error_text() describes them. ATTN_STREAM_END and
+/* Errors, all negative; error_text() describes them. ATTN_STREAM_END and
  * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
- * returns them.                                                             */
+ * returns them. */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or result too large */
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or no room for a result */
     ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
     ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
     ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
     ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
     ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0; or pages,
-                                 rows or sources out of range */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0, or an
+                                 entry of another table that is out of range */
     ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
     ATTN_ERROR_OPTION = -9,   /* an option is out of range */
     ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
     ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
-                                 open, or a full slot table */
-    ATTN_ERROR_STATE = -12,   /* a state that is damaged or belongs to
+                                 open, or a table of slots that is full */
+    ATTN_ERROR_STATE = -12,   /* a saved state that is damaged or belongs to
                                  another model */
     ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
     ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
-                                 weights are not */
+                                 weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs
-                                 from the fixed one */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
+                                 compiled-in one */
 };
-enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
+/* The most rows, sequences, tokens or threads. */
+enum { ATTN_MOST = (1 << 29) - 1 };
 
 /* Layout of a cache's pages. Layers whose keys and values have the same sizes
  * and the same window share a cache. A page holds, for each block (a pair of
- * layer and head), keys [4][d_k][16], then values [v_panels][64][16] (panels of
- * 16 columns).                                                              */
+ * layer and head), first the keys [4][d_k][16], then the values
+ * [v_panels][64][16] (panels of 16 columns). */
 struct attn_cache_layout {
-    int64_t of;          /* owner of the rows: ATTN_SELF or ATTN_CROSS */
-    int64_t page_floats; /* 0: the model has no such cache */
+    int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
+    int64_t page_floats; /* floats of a page; 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* rows that a row attends to: itself and those just
-                       before it; 0: all */
-    int64_t states; /* floats of the recurrent layers' state after a row. A
-                       page ends in two states, after its last even and its
+    int64_t window; /* number of rows that a row attends to: itself and the
+                       rows just before it; 0: all */
+    int64_t states; /* floats of the recurrent layers' states after one row.
+                       A page ends in two copies, after its last even and its
                        last odd row, and zeros to a multiple of 16 floats */
 };
 
 /* A compiled model: constants and inner entries. The entries are pure functions
  * without global state, so threads may share a model. They check nothing: an id
  * or a length out of range corrupts memory. Their wrappers, such as
- * NAME_encode_batch(), check.                                               */
+ * NAME_encode_batch(), check the arguments. */
 struct attn_model {
     const char *name;
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: it reads token ids */
-    int64_t class_token; /* rows that inner encode() skips: those of the
-                            class and distillation tokens */
-    int64_t types;       /* number of token types; 0: it reads none */
-    /* Required sizes of each call; 0: any. In order: rows of a source sequence
-     * (with the class token) or of query; new rows of decode; keys that these
-     * attend to; sequences.                                                 */
+    int64_t input_width; /* numbers in an input row; 0: the model reads token
+                            ids */
+    int64_t class_token; /* learned rows (class and distillation token) in
+                            front of each source sequence */
+    int64_t types;       /* number of token types; 0: the model reads none */
+    /* Required sizes of each call; 0: any size. In order: rows of a source
+     * sequence (with the class token) or of a query; new rows of decode; keys
+     * that these attend to; sequences. */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
     int64_t output_columns; /* numbers in a result row */
-    int64_t output_pooled;  /* 1: the result has one row per sequence */
+    int64_t output_pooled;  /* 1: the result has one row for each sequence */
     int64_t weights_bytes;  /* size of the packed weights */
-    const char *dtype;      /* of most matrices: "f32", "int8", etc. */
-    uint64_t weights_hash;  /* hash of names, shapes and layout, also in the
-                               file */
+    const char *dtype;      /* format of most matrices: "f32", "int8", ... */
+    uint64_t weights_hash;  /* hash of names, shapes and layout; the weights
+                               file has the same hash */
     uint64_t spec_hash;     /* hash of everything that affects the results */
     const char *command;    /* the command that packs the weights */
-    int64_t bound_bytes;    /* the struct that bind() fills, and the space
-                               for the tables that it computes */
-    int64_t caches;         /* number of caches: ATTN_SELF, ATTN_CROSS,
-                               others */
+    int64_t bound_bytes;    /* size of the struct that bind() fills, with the
+                               tables that bind() computes */
+    int64_t caches; /* number of caches: at least ATTN_SELF and ATTN_CROSS */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    /* log(sum(exp(x[0 .. n - 1]))), vectorised, bit-identical everywhere */
+    /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
+     * everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
 };
 
 #endif
 
 /* generate.h: options and results of text generation: logits processors,
- * sampling and search; hypotheses; streams, which grow token by token, with
- * their caches and saved states.                                            */
+ * sampling and search; hypotheses; and streams, which grow token by token, with
+ * their caches and saved states. */
 #ifndef ATTN_GENERATE_2
 #define ATTN_GENERATE_2
 
 /* Options of the logits processors, a table of functions that change each row
  * of logits before the search reads it. A logit of -INFINITY forbids a token.
- * Scores are computed from the processed logits, so the other tokens share the
- * probability of forbidden ones.                                            */
+ * Scores are computed from the changed logits, so the share of forbidden tokens
+ * goes to the other tokens. */
 struct attn_process {         /* zero turns an option off */
     int64_t min_length;       /* no end token before this many tokens */
     float repetition_penalty; /* 0 or 1: off */
     int64_t no_repeat_ngram;
-    const int32_t *suppress;       /* sequences, each as its length, then its
-                                      tokens */
+    const int32_t *suppress;       /* forbidden sequences, each as its
+                                      length, then its tokens */
     int64_t suppress_size;         /* number of entries of suppress[] */
-    const int32_t *suppress_first; /* forbidden as the first token after */
-    int64_t suppress_first_count;  /* the prefix, if any; and their number */
-    const int32_t *forbid; /* tokens never produced (start, pad); the end
-                              token is allowed even if listed */
+    const int32_t *suppress_first; /* tokens forbidden as the first of an
+                                      answer, */
+    int64_t suppress_first_count;  /* answer, after any prefix; number of
+                                      these tokens */
+    const int32_t *forbid; /* tokens that are never produced (start, pad);
+                              the end token is allowed even if listed */
     int64_t forbid_count;
 };
 
-/* Sampling: draws tokens instead of taking the best. The steps, in this order:
- * divide logits by the temperature; keep the top_k best; of these, keep the
- * best whose probabilities sum to top_p; of these, keep those at least min_p
- * times as probable as the best. Zero turns a step off.                     */
+/* Sampling: draws a token instead of taking the best. The steps, in this order:
+ * divide the logits by the temperature; keep the top_k best tokens; of these,
+ * keep the best whose probabilities sum to top_p; of these, keep those at least
+ * min_p times as probable as the best. Zero turns a step off. */
 struct attn_sampling {
-    float temperature;  /* 0: always the best token */
-    float top_p, min_p; /* 0 .. 1 */
+    float temperature;  /* 0: takes the best token */
+    float top_p, min_p; /* each from 0 to 1; 0: off */
     int64_t top_k;
     int64_t seed;
 };
@@ -2719,64 +2732,71 @@ enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
 enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
 struct attn_search_options {
-    int64_t beam;    /* 1: greedy */
-    int64_t results; /* hypotheses to return per sentence */
+    int64_t beam;    /* hypotheses that stay open; 1: greedy */
+    int64_t results; /* number of hypotheses to return for each sentence */
     int64_t rule, penalty;
     float alpha;
-    int64_t max_output;      /* tokens, with the end token; 0: the number of
-                                positions of the model */
-    int64_t max_output_plus; /* >= 0: the limit is also source rows + this */
-    int64_t max_input;       /* > 0: longer inputs are truncated */
-    float patience;          /* recorded rule: stop at round(beam * patience) */
+    int64_t max_output;      /* most tokens of an answer, with the end token;
+                                0: the number of positions of the model */
+    int64_t max_output_plus; /* if not negative, another limit: source rows +
+                                this */
+    int64_t max_input;       /* longer inputs are truncated; 0: no limit */
+    float patience;          /* recorded rule: stops after round(beam *
+                                patience) answers */
     int32_t start, end;
     const int32_t *ends; /* [ends_count] more tokens that end an answer */
     int64_t ends_count;
     const int32_t *prefix; /* [prefix_n] first tokens of every answer */
     int64_t prefix_n;
-    int64_t want_scores; /* greedy: 0 skips log-probabilities */
+    int64_t want_scores; /* greedy: 0 skips the computation of
+                            log-probabilities */
     struct attn_process process;
-    struct attn_sampling sampling;        /* only with beam 1 */
+    struct attn_sampling sampling;        /* only if beam is 1 */
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
 struct attn_hypothesis {   /* one answer, in the search's arena */
-    const int32_t *tokens; /* without start and end; prefix included */
+    const int32_t *tokens; /* answer without start and end token, but with
+                              the prefix */
     int64_t n;
-    int64_t ended;         /* 1: by the end token; 0: by the limit */
+    int64_t ended;         /* 1: the end token came; 0: the limit was reached */
     float score;           /* after the length penalty */
-    float log_probability; /* sum, without penalty */
+    float log_probability; /* sum of log-probabilities, without length
+                              penalty */
 };
 
 /* Reference-counted pages of keys and values, which sequences share. A slot is
- * one sequence's row in the table. Full pages are shared. A partly filled page
- * is copied, up to its last used position, when a second sequence writes to it.
- * Pages that no later row reads are freed.                                  */
+ * one sequence's row in the table. Full pages are shared. If a second sequence
+ * writes to a partly filled page, the page is copied up to its last used
+ * position. Pages that no later row reads are freed. */
 struct attn_cache_group { /* one of the model's caches */
     struct attn_cache_layout is;
     int64_t which;      /* index in the model's cache[] */
     float *pool;        /* [pages] page_floats each, 64-byte aligned */
-    int32_t *table;     /* [slots][width] page of each 64 positions */
-    int32_t *first;     /* [slots] first valid entry; earlier pages are freed */
-    int32_t *refs;      /* [pages] readers of each page */
+    int32_t *table;     /* [slots][width] page of each 64 positions of a slot */
+    int32_t *first;     /* [slots] first valid entry of each slot; earlier
+                           pages are freed */
+    int32_t *refs;      /* [pages] number of slots that use each page */
     int32_t *free_list; /* [pages] stack of free pages */
     int64_t pages, free_count;
 };
-struct attn_cache {  /* all caches of ATTN_SELF or of ATTN_CROSS */
-    int32_t *length; /* [slots] positions stored */
+struct attn_cache {  /* all caches of ATTN_SELF, or all of ATTN_CROSS */
+    int32_t *length; /* [slots] number of positions stored */
     int64_t slots, width, groups;
     struct attn_cache_group group[ATTN_CACHES];
 };
 
 enum {
-    ATTN_STREAM_END = -1, /* the end token or a stop token came */
-    ATTN_STREAM_FULL = -2 /* no space for a token, or none is allowed */
+    ATTN_STREAM_END = -1, /* the end token or a stop token was chosen */
+    ATTN_STREAM_FULL = -2 /* there is no space for a token, or no token is
+                             allowed */
 };
 
-struct attn_stream_room { /* shared by the streams opened together */
+struct attn_stream_room { /* memory that streams opened together share */
     struct attn_cache self, cross;
-    int64_t streams, width; /* number of streams; maximum tokens of each */
+    int64_t streams, width; /* number of streams; most tokens of each */
     int32_t source_rows;
-    int32_t *tokens; /* [streams][width] */
+    int32_t *tokens; /* [streams][width] tokens of each stream */
     int32_t *order;
     float *logits;
     void *arena;
@@ -2784,26 +2804,29 @@ struct attn_stream_room { /* shared by the streams opened together */
 struct attn_stream {
     const struct attn_model *model;
     const void *bound;
-    struct attn_search_options o; /* start, end, process, sampling */
-    const int32_t *stop;          /* [stops] more tokens that end it */
+    struct attn_search_options o; /* the used members: start, end, prefix,
+                                     process, sampling */
+    const int32_t *stop; /* [stops] further tokens that end the answer */
     int64_t stops;
     struct attn_stream_room *room;
-    int64_t slot;    /* in the room */
-    int32_t *tokens; /* [n] start, prompt, answer */
+    int64_t slot;    /* index in the room */
+    int32_t *tokens; /* [n] start token, prompt and answer */
     int64_t n;
-    int64_t lead; /* tokens before the answer */
-    int64_t read; /* tokens already in the cache */
+    int64_t lead; /* number of tokens before the answer */
+    int64_t read; /* number of tokens in the cache */
     int64_t ended;
 };
 
 struct attn_state_header { /* the first bytes of a saved stream */
     char magic[8];         /* "ATTNST03" */
-    uint64_t hash;         /* of everything after this field */
-    int64_t bytes;         /* of the complete state */
+    uint64_t hash;         /* hash of everything after this member */
+    int64_t bytes;         /* size of the complete state */
     uint64_t model;        /* hash of the model's sizes, spec and weights */
-    int64_t tokens, lead, read, source_rows; /* same as in the stream */
-    /* Followed by int32_t tokens[]; the pages of each self cache, then of each
-     * cross cache, from the first that a later row may read; states.        */
+    int64_t tokens, lead, read, source_rows; /* members of these names in the
+                                                stream; rows of the source */
+    /* The rest: int32_t tokens[]; the pages of each self cache, then of
+     * each cross cache, from the first page that a later row may read; the
+     * states of recurrent layers. */
 };
 
 #endif
@@ -2813,22 +2836,27 @@ struct attn_state_header { /* the first bytes of a saved stream */
 #ifndef ATTN_HANDLE_1
 #define ATTN_HANDLE_1
 
-struct attn_handle; /* belongs to one thread at a time; open one per thread */
+struct attn_handle; /* used by one thread at a time; every thread can open its
+                     * own */
 
-struct attn_open_options { /* all 0: the limits of the model and its spec */
-    int64_t threads;       /* 0: 1. More need a C file compiled with
-                            * -DATTNC_THREADS -pthread */
-    const struct attn_parallel *parallel; /* your own threads instead */
-    int64_t max_input;  /* tokens or rows of an input; 0: the model's limit */
-    int64_t max_output; /* tokens of an answer; 0: the model's limit */
-    int64_t max_text;   /* bytes of a text; 0: 16 per token */
-    int64_t beam;       /* the widest search; 0: the spec's */
-    int64_t unchecked;  /* 1: read weights from disk when they are first used,
-                         * without comparing them with their hash */
+struct attn_open_options { /* options; if all are 0, the limits are those of the
+                            * model and its spec */
+    int64_t threads;       /* number of threads; 0: 1. More than 1 needs a C
+                            * file compiled with -DATTNC_THREADS -pthread */
+    const struct attn_parallel *parallel; /* the caller's threads, used instead
+                                           * of `threads` */
+    int64_t max_input;  /* maximum tokens or rows of an input; 0: the model's
+                         * limit */
+    int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
+    int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
+    int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
+    int64_t unchecked;  /* 1: do not compare the weights with their hash, so
+                         * that they are read from disk only when they are first
+                         * used */
 };
 
-/* Receives an answer as it grows; a return value other than 0 ends it. The text
- * is not NUL-terminated and is valid during the call only. */
+/* Receives the text of an answer as it grows. Any return value but 0 ends the
+ * answer. The text does not end in NUL and is valid only during the call. */
 typedef int attn_take_text(void *user, const char *text, int64_t bytes);
 typedef int attn_take_id(void *user, int32_t id);
 
@@ -2842,21 +2870,21 @@ typedef int attn_take_id(void *user, int32_t id);
 
 /* ---- memory.c ---- */
 
-/* Lays out arrays at 64-byte alignment in the caller's memory. If base is NULL,
- * it only counts bytes, so the same code computes sizes.                    */
+/* Lays out arrays in the caller's memory, each at a multiple of 64 bytes. If
+ * base is NULL, it only counts bytes, so the same code computes sizes. */
 struct attn_memory {
     char *base;
-    int64_t used; /* bytes; -1: sizes overflow */
+    int64_t used; /* bytes so far; -1: the size overflowed */
 };
 enum { ATTN_ALIGN = 64 };
 ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
-/* Starts at the first aligned byte of `memory`; attn_memory_bytes() includes
- * the space for that.                                                       */
+/* Starts at the first aligned byte of `memory`. attn_memory_bytes() includes
+ * the bytes that this may skip. */
 ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
 ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
 ATTN_API int64_t attn_min(int64_t a, int64_t b);
 ATTN_API int64_t attn_max(int64_t a, int64_t b);
-/* Returns the number of parts that an arena needs space for; 1 for NULL. */
+/* Returns the number of parts that an arena needs space for; 1 if p is NULL. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 
 /* ---- hash.c ---- */
@@ -2874,84 +2902,88 @@ ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
 
 ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most);
 ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
-/* Checks that start[0] is 0, that each next entry is 0 to `longest` larger, and
- * that start[n] is `rows`.                                                  */
+/* Checks that start[0] is 0, that each following entry is larger by 0 to
+ * `longest`, and that start[n] is `rows`. */
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
 ATTN_API int attn_check_parallel(const struct attn_parallel *p);
-/* Calls an inner entry if the batch has the fixed lengths. Its source sequences
- * include the learned rows.                                                 */
+/* Calls an inner entry if the batch has the lengths that the model was compiled
+ * for. The source sequences include the learned rows. */
 ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
                         const struct attn_batch *b, void *arena, int decodes);
 
 #endif
 
-/* search.h: the search that drives a model, and its parts: caches, logits
- * processors, sampling, beams.                                              */
+/* search.h: the search that runs a model, and its parts: caches, logits
+ * processors, sampling, beams. */
 #ifndef ATTN_SEARCH_2
 #define ATTN_SEARCH_2
 
 /* ---- cache.c ---- */
 
 /* The size of a cache. A slot needs ceil(length / 64) pages of each group, or
- * fewer if the window and the new rows need fewer. `spare` pages are added; it
- * may be negative.                                                          */
+ * fewer if the group has a window. `spare` is added to the number of pages; it
+ * may be negative. */
 struct attn_cache_size {
-    int64_t which; /* ATTN_SELF or ATTN_CROSS */
+    int64_t which; /* owner of the rows: ATTN_SELF or ATTN_CROSS */
     int64_t slots;
-    int64_t length; /* maximum positions of each slot */
+    int64_t length; /* most positions of a slot */
     int64_t spare;
-    int64_t rows; /* maximum rows added to a slot at once; 0: no limit */
+    int64_t rows; /* most rows added to a slot at once; 0: no limit */
 };
-/* Returns the bytes of such a cache; -1 on overflow. */
+/* Returns the bytes of a cache of this size; -1 on overflow. */
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
                                   const struct attn_cache_size *size);
-/* Makes an empty cache in memory of that size, at any alignment. */
+/* Makes an empty cache in memory of attn_cache_bytes() bytes, at any
+ * alignment. */
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size, void *memory);
-/* Same, but takes its memory from `at`. */
+/* Makes an empty cache in memory taken from `at`. */
 ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size,
                               struct attn_memory *at);
-/* Binds a batch: its sequence i uses slot first + i of this cache. */
+/* Sets the pools and page tables of a batch: sequence i uses slot first + i of
+ * the cache. */
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
                               struct attn_batch *b);
-/* Returns the first page that the row after `length` others reads, or that the
- * last of these reads if it is read again.                                  */
+/* Returns the first page that must be kept in a slot of `length` positions: the
+ * first that the next row reads, or that the last row reads if it is read
+ * again. */
 ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
                                   int64_t length);
-/* Returns the maximum rows of a sequence that are read at once, so that windows
- * can free pages in between.                                                */
+/* Returns the most rows of a sequence that one call reads, so that windows can
+ * free pages between calls. */
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
-/* Returns the recurrent layers' state after a row, which must be the last even
- * or the last odd one of its page.                                          */
+/* Returns the recurrent layers' states after a row. The row must be the last
+ * even or the last odd one of its page. */
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
                                  int64_t row);
-/* Adds `rows` positions to `slot`, in pages that only this slot uses: a partly
- * filled page with other readers is copied first. Frees pages that neither the
- * new rows nor the last row before them read. Returns 0, or -1 without any
- * change if pages or table entries do not suffice.                          */
+/* Adds `rows` positions to a slot, in pages that only this slot uses: a partly
+ * filled page that other slots use is copied first. Frees pages that neither
+ * the new rows nor the last row before them read. Returns 0, or -1 without any
+ * change if there are too few pages or table entries. */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
 ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
-/* Removes the positions from `length`. They must be all, or part of the last
- * growth and the row before it.                                             */
+/* Removes the positions from `length` on. They must be all positions, or part
+ * of the last growth and the row before it. */
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
                              int64_t length);
 /* Makes slot `to` a copy of slot `from`; they share pages. */
 ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
-/* Sets slot i to the former slot parent[i], for i in 0 .. n - 1, all at once;
- * later slots become empty. Copies only tables.                             */
+/* Makes slot i a copy of the former slot parent[i], for all i in 0 .. n - 1 at
+ * once. Later slots become empty. Copies only tables. */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n,
                                  int32_t *scratch /* [n*(width+2)] */);
 
 /* ---- math.c ---- */
-ATTN_API float attn_exp(float x); /* <= 1.5 ulp, bit-identical everywhere */
-ATTN_API float attn_log(float x); /* <= 2 ulp, x > 0 */
-/* Returns a token's log-probability; never above 0, despite rounding. */
+ATTN_API float attn_exp(float x); /* error <= 1.5 ulp; bit-identical
+                                     everywhere */
+ATTN_API float attn_log(float x); /* error <= 2 ulp, for x > 0 */
+/* Returns a token's log-probability. It is never above 0, despite rounding. */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
-enum { ATTN_BLOCK = 64 }; /* logits that are skipped together */
+enum { ATTN_BLOCK = 64 }; /* logits that attn_any_above() skips together */
 /* True if one of x[0 .. n - 1] is above `least`. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
@@ -2964,67 +2996,73 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
 /* True if a token can be chosen: no logit is NaN or INFINITY, and at least one
  * is finite. -INFINITY marks a token that the model never produces.         */
 ATTN_API int attn_logits_finite(const float *logits, int64_t n);
+/* Runs the logits processors on a row. tokens: [n] the answer so far, with the
+ * prefix. */
 ATTN_API void attn_process_logits(const struct attn_search_options *o,
                                   float *logits, int64_t vocab,
-                                  const int32_t *tokens,
-                                  int64_t n /* so far, prefix included */);
-/* Forbids the tokens of `forbid` after the probabilities are computed. Their
- * probability is not given to other tokens, so an answer's score equals that of
- * attn_score.                                                               */
+                                  const int32_t *tokens, int64_t n);
+/* Forbids the tokens of `forbid`. Called after the probabilities are computed,
+ * so no other token gets their share, and an answer's score equals that of
+ * attn_score. */
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
                                  float *logits, int64_t vocab);
 
 /* ---- sampling.c ---- */
 
-/* True if every number is in its range. */
+/* True if all members are in range. */
 ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
 /* Returns a number in [0, 1) that depends only on the seed and the counter. */
 ATTN_API double attn_random(int64_t seed, int64_t counter);
-/* Returns a token, or -1 if none is allowed. counter: tokens of the answer so
- * far. order: [vocab] scratch memory.                                       */
+/* Returns the drawn token, or -1 if no token is allowed. counter: tokens of the
+ * answer so far. order: [vocab] scratch memory. */
 ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
                              int64_t vocab, int64_t counter, int32_t *order);
 
 /* ---- beam.c, search_memory.c, search.c ---- */
 
 /* Checks the options for choosing tokens (start, end, process, sampling) and
- * threads. Returns 0 or an error.                                           */
+ * the threads. Returns 0 or an error. */
 ATTN_API int attn_check_choice(const struct attn_model *m,
                                const struct attn_search_options *o);
 
 /* The state of one sentence's search (beam.c). */
-struct attn_candidate {    /* an open hypothesis and its next token */
-    float sum;             /* sum of log-probabilities */
-    int32_t parent, token; /* token -1: dropped */
+struct attn_candidate { /* an open hypothesis and its next token */
+    float sum; /* sum of log-probabilities, including that of the token */
+    int32_t parent, token; /* hypothesis and token; token -1: dropped */
 };
 struct attn_beam {
     const struct attn_search_options *o;
-    int64_t limit;           /* maximum tokens, with the end token */
-    int64_t length;          /* tokens of each open hypothesis */
-    int64_t open;            /* open hypotheses; 0: the search is done */
-    float *sum;              /* [beam] log-probability of each */
-    int32_t *tokens, *spare; /* [beam][width], and a second buffer */
+    int64_t limit;  /* most tokens of an answer, with the end token */
+    int64_t length; /* number of tokens of each open hypothesis */
+    int64_t open;   /* number of open hypotheses; 0: the search is done */
+    float *sum;     /* [beam] log-probability of each open hypothesis */
+    int32_t *tokens, *spare; /* [beam][width] tokens of the open hypotheses;
+                                a second buffer */
     int64_t width;
-    struct attn_candidate *list;  /* [room] the best of this step, in order */
-    int64_t listed, room;         /* room: beam, plus beam for each end token */
-    int32_t *answers;             /* [results][width] tokens of the best */
-    int32_t *order;               /* [vocab] scratch of sampling, or NULL */
-    int64_t recorded, top_ended;  /* number of answers; 1: the best ended */
-    struct attn_hypothesis *best; /* [results] best first */
+    struct attn_candidate *list; /* [room] best pairs of this step, in order */
+    int64_t listed, room;        /* number of pairs in the list; its size:
+                                    beam, plus beam for each end token */
+    int32_t *answers; /* [results][width] tokens of the best answers */
+    int32_t *order;   /* [vocab] scratch memory of sampling, or NULL */
+    int64_t recorded, top_ended;  /* answers recorded so far; 1 once the best
+                                     pair of a step has ended */
+    struct attn_hypothesis *best; /* [results] the best answers, best first */
     int64_t found;
 };
 /* Returns the divisor for a log-probability of `length` tokens. */
 ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length);
-/* Adds to the list hypothesis `parent` with every token (greedy: the best).
- * Logits of -INFINITY are never listed; NaN is not allowed.                 */
+/* Adds hypothesis `parent`, with each possible next token, to the list (greedy:
+ * only with the best token). Never lists logits of -INFINITY. NaN is not
+ * allowed. */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp);
-/* Ends a step: records answers, extends the hypotheses that stay open, writes
- * their parents, and sets open to 0 when the search is done.                */
+/* Ends a step: records answers, extends the hypotheses that stay open, stores
+ * the parent of each, and sets `open` to 0 if the search is done. */
 ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents);
-/* Records as an answer hypothesis `parent` with `token` (-1: without). */
+/* Records hypothesis `parent`, followed by `token` unless it is -1, as an
+ * answer. */
 ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum);
 
@@ -3034,21 +3072,25 @@ struct attn_search_state {
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences, source_rows, longest;
-    int64_t sources, slots;   /* sequences in a call of encode, of decode */
-    int64_t limit, positions; /* maximum of all sentences */
+    int64_t sources, slots;   /* sequences in a call of encode, and in a call
+                                 of decode */
+    int64_t limit, positions; /* the most of any sentence: tokens of an
+                                 answer, positions */
     struct attn_cache self, cross;
-    struct attn_beam *beam;  /* [sentences] */
-    struct attn_batch batch; /* with the arrays that it points to: */
+    struct attn_beam *beam;  /* [sentences] the search of each sentence */
+    struct attn_batch batch; /* the batch of a call; the next arrays belong
+                                to the batch */
     int32_t *source_ids, *source_start, *source_rows_of;
-    float *source_input; /* instead of source_ids */
+    float *source_input; /* used instead of source_ids if the model reads
+                            numbers */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
-    float *logits;  /* [slots][target_vocab] */
-    int32_t *order; /* [target_vocab] if tokens are sampled */
+    float *logits;  /* [slots][target_vocab] logits of each hypothesis */
+    int32_t *order; /* [target_vocab] scratch memory of sampling, or NULL */
     void *arena;
 };
-/* Returns the rows that the decoder reads before the first token of an answer
- * to a source of `rows` rows.                                               */
+/* Returns the number of rows that the decoder reads before the first token of
+ * an answer to a source of `rows` rows. */
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
                                   int64_t rows);
@@ -3057,10 +3099,10 @@ ATTN_API int64_t attn_search_lead(const struct attn_model *m,
 ATTN_API int attn_search_asks(const struct attn_model *m,
                               const struct attn_search_options *o,
                               int64_t rows);
-/* Returns the maximum rows of a source. */
+/* Returns the most rows that a source can have. */
 ATTN_API int64_t attn_search_source(const struct attn_model *m);
-/* Returns the maximum tokens of such an answer. The last token is never read,
- * so it needs no position.                                                  */
+/* Returns the most tokens that an answer to a source of `rows` rows can have.
+ * The last token is never read, so it needs no position. */
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t rows, int64_t lead);
@@ -3093,7 +3135,7 @@ struct attn_search_request { /* arguments of attn_search() */
 /* Checks that a stream is open and its options are valid. Returns 0 or an
  * error.                                                                    */
 ATTN_API int attn_stream_check(const struct attn_stream *s);
-/* True if attn_stream_next() returned an error, not END or FULL. */
+/* True if attn_stream_next() returned an error, and neither END nor FULL. */
 ATTN_API int attn_stream_failed(int64_t token);
 struct attn_stream_request { /* arguments for opening a stream */
     const struct attn_model *model;
@@ -3101,34 +3143,36 @@ struct attn_stream_request { /* arguments for opening a stream */
     const struct attn_search_options *o;
     const int32_t *ids; /* [n] source; for a decoder, the prompt */
     int64_t n;
-    int64_t tokens, streams; /* same as for attn_stream_bytes() */
+    int64_t tokens, streams; /* most tokens, and number of streams, as for
+                                attn_stream_bytes() */
     void *memory;
     int64_t bytes; /* at least attn_stream_bytes() */
 };
-/* Makes a stream without tokens in slot 0 of a new room; ignores the ids.
- * Returns 0 or an error.                                                    */
+/* Makes a stream without tokens in slot 0 of a new room. Ignores the request's
+ * ids. Returns 0 or an error. */
 ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_stream_request *r,
                                int64_t source_rows);
 
 /* ---- state.c ---- */
 
-/* Returns a hash of the weights at `packed`, so that a state is not restored
- * with other weights.                                                       */
+/* Returns a hash of the weights at `packed`, by which a restored state detects
+ * other weights. */
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed);
 
-/* True if the bytes begin like a saved state of any version. */
+/* True if the bytes begin as a saved state of any version does. */
 ATTN_API int attn_state_begins(const void *at, int64_t bytes);
 
 struct attn_restore_request { /* arguments for restoring a stream */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
-    uint64_t weights; /* their hash, from attn_state_weights() */
+    uint64_t weights; /* hash of the weights, from attn_state_weights() */
     const void *state;
-    int64_t bytes;           /* of the state */
-    int64_t tokens, streams; /* same as for attn_stream_bytes() */
+    int64_t bytes;           /* size of the state */
+    int64_t tokens, streams; /* most tokens, and number of streams, as for
+                                attn_stream_bytes() */
     void *memory;
     int64_t memory_bytes;
 };
@@ -3139,16 +3183,18 @@ struct attn_restore_request { /* arguments for restoring a stream */
 #ifndef ATTN_SCORE_2
 #define ATTN_SCORE_2
 
-struct attn_score_request { /* a sentence pair, and memory for it */
+struct attn_score_request { /* a source and a target, with memory to score
+                               the target */
     const struct attn_model *model;
     const void *bound;
-    int32_t start;                        /* start token; -1: none */
-    const int32_t *source;                /* [source_n] the source; the */
-    int64_t source_n;                     /* prompt of a decoder */
-    const int32_t *prefix;                /* [prefix_n] forced tokens */
-    int64_t prefix_n;                     /* before the target, not scored */
-    const int32_t *target;                /* [target_n] target tokens, with */
-    int64_t target_n;                     /* the end token */
+    int32_t start;         /* start token; -1: none */
+    const int32_t *source; /* [source_n] the source, or a decoder's prompt */
+    int64_t source_n;      /* number of tokens in source[] */
+    const int32_t *prefix; /* [prefix_n] forced tokens before
+                              the target, not scored */
+    int64_t prefix_n;      /* number of tokens in prefix[] */
+    const int32_t *target; /* [target_n] the target, with the end token */
+    int64_t target_n;      /* number of tokens in target[] */
     const struct attn_parallel *parallel; /* NULL: one thread */
     void *memory;
     int64_t bytes; /* at least attn_score_bytes() */
@@ -3156,13 +3202,13 @@ struct attn_score_request { /* a sentence pair, and memory for it */
 /* Computes the log-probability of each target token. Returns 0 or an error. */
 ATTN_API int attn_score_pair(const struct attn_score_request *r,
                              float *log_probability);
-/* Returns the bytes needed; target_n includes the forced tokens. */
+/* Returns the number of bytes needed. target_n includes the forced tokens. */
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel);
-/* Completes a target: appends the end token, if there is one, for which
- * (*target)[] must have space, and then skips the options' forced prefix if the
- * target begins with it. Returns the new number of tokens.                  */
+/* Completes a target. Appends the end token, if there is one; (*target)[] must
+ * have space for it. Then skips the options' forced prefix if the target begins
+ * with it. Returns the new number of tokens. */
 ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
                                      int32_t **target, int64_t target_n);
 
@@ -3172,28 +3218,29 @@ ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
 #ifndef ATTN_PACKED_1
 #define ATTN_PACKED_1
 
-/* The header of model.weights. The file is one header page, the packed weights,
- * then the vocabularies, each 64-byte aligned.                              */
+/* The header of model.weights. The file consists of one header page, the packed
+ * weights, and the vocabularies, each aligned to 64 bytes. */
 struct attn_packed_header {
     char magic[8];     /* "ATTNCW03" */
     uint64_t page;     /* hash of the rest of this page */
-    uint64_t contents; /* hash of everything after the page; 0 for a file
-                          embedded in a program, which is not hashed */
+    uint64_t contents; /* hash of everything after the page; 0 in a file that
+                          is embedded in a program, because that is not
+                          hashed */
     uint64_t hash;     /* weights_hash of the model */
     int64_t bytes;     /* size of the file */
     int64_t weights_at, weights_bytes;
-    char dtype[8];                               /* of most matrices: "f32",
-                                                    etc. */
-    int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
+    char dtype[8]; /* format of most matrices: "f32", ... */
+    int64_t source_vocab_at, source_vocab_bytes; /* bytes 0: no vocabulary */
     int64_t target_vocab_at, target_vocab_bytes;
     char name[136];  /* the model's name */
-    uint64_t random; /* 1 + the seed of random weights; 0: from a file */
+    uint64_t random; /* 1 + the seed of random weights; 0: the weights came
+                        from a file */
 };
 enum {
     ATTN_PACKED_PAGE = 4096,
-    ATTN_PACKED_TEXT = 512 /* maximum bytes of a message */
+    ATTN_PACKED_TEXT = 512 /* most bytes of a message */
 };
-ATTN_API uint64_t attn_packed_page(const void *file); /* computes the hash
+ATTN_API uint64_t attn_packed_page(const void *file); /* returns the hash for
                                                          `page` */
 /* Returns NULL if `file` is a weights file for `m`, else a message in
  * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads all of the file to check
@@ -3201,7 +3248,8 @@ ATTN_API uint64_t attn_packed_page(const void *file); /* computes the hash
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes,
                                        int64_t hashed, char *why);
-/* Returns the weights in a bound file, or NULL if it is not a weights file. */
+/* Returns the weights in a checked file, or NULL if `file` is not a weights
+ * file. */
 ATTN_API const void *attn_packed_weights(const void *file);
 
 #endif
@@ -3341,7 +3389,8 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
 
 /* memory.c: lays out arrays one after the other in the caller's memory. */
 
-/* Far below INT64_MAX, so that a few sums of sizes cannot overflow. */
+/* Most bytes; far below INT64_MAX, so that a few sums of sizes cannot
+ * overflow. */
 static const int64_t memory_most = INT64_MAX / 16;
 
 ATTN_API int64_t attn_min(int64_t a, int64_t b)
@@ -3393,7 +3442,7 @@ ATTN_API int64_t attn_parts(const struct attn_parallel *p)
 }
 
 /* hash.c: XXH64, the hash of Yann Collet's xxHash. It keeps four independent
- * sums, each over every fourth word, and so runs at memory speed.           */
+ * sums, each over every fourth word, and thus runs at the speed of memory. */
 
 static const uint64_t hash_prime[6] = { 0,
                                         0x9e3779b185ebca87ull,
@@ -3414,8 +3463,8 @@ static uint64_t hash_word(const char *at)
     return word;
 }
 
-/* Without the asm, clang vectorises the four sums. 64-bit products are slower
- * in vectors: that halves the speed.                                        */
+/* Adds a word to a sum. The asm stops clang from vectorising the four sums:
+ * 64-bit products are slower in vectors and would halve the speed. */
 static uint64_t hash_step(uint64_t sum, uint64_t word)
 {
     sum += word * hash_prime[2];
@@ -3481,20 +3530,20 @@ ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed)
     return h ^ h >> 32;
 }
 
-/* math.c: own exp and log, because those of C libraries differ in their last
- * bits. Both are bit-identical to the kernels' functions; attn_exp also covers
- * results up to the largest float.                                          */
+/* math.c: exp and log, because those of C libraries differ in their last bits.
+ * Both are bit-identical to the functions of the kernels; attn_exp also covers
+ * results up to the largest float. */
 
-/* x = n ln 2 + r with r in -ln 2 / 2 .. ln 2 / 2, where ln 2 is split in two
- * parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), P minimax. The result is
- * 0 below the smallest normal number.                                       */
+/* Computes e^x. x = n ln 2 + r with r in -ln 2 / 2 .. ln 2 / 2, where ln 2 is
+ * split into two parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), with P
+ * minimax. The result is 0 below the smallest normal number. */
 ATTN_API float attn_exp(float x)
 {
     union {
         float f;
         uint32_t bits;
     } scale;
-    float shift = 0x1.8p+23f; /* rounds to integer */
+    float shift = 0x1.8p+23f; /* adding this rounds to an integer */
     float twice = 1.0f;
     if (x < -0x1.5d589ep+6f)
         return 0.0f;
@@ -3519,8 +3568,8 @@ ATTN_API float attn_exp(float x)
     return fmaf(p, scale.f, scale.f) * twice;
 }
 
-/* x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1, s = f / (2 + f):
- * ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax.                   */
+/* Computes ln x. x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1, s = f /
+ * (2 + f): ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), with R minimax. */
 ATTN_API float attn_log(float x)
 {
     union {
@@ -3531,7 +3580,7 @@ ATTN_API float attn_log(float x)
     if (x == 0.0f)
         return -INFINITY;
     if (!(x > 0.0f))
-        return (x - x) / (x - x); /* NaN */
+        return (x - x) / (x - x); /* returns NaN */
     if (x == INFINITY)
         return x;
     if (x < 0x1p-126f) { /* a subnormal number */
@@ -3539,7 +3588,7 @@ ATTN_API float attn_log(float x)
         k = -25.0f;
     }
     u.f = x;
-    int32_t above = u.bits - 0x3f3504f3; /* sqrt(1/2) */
+    int32_t above = u.bits - 0x3f3504f3; /* bits of sqrt(1/2) */
     k += (float)(above >> 23);
     u.bits = (above & 0x007fffff) + 0x3f3504f3;
     float f = u.f - 1.0f;
@@ -3559,7 +3608,8 @@ ATTN_API float attn_log_probability(float logit, float log_sum_exp)
     return p;
 }
 
-/* Has no branch, so that compilers vectorise it. */
+/* True if any element is above `least`. Has no branch, so that compilers
+ * vectorise it. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least)
 {
     int any = 0;
@@ -3570,16 +3620,16 @@ ATTN_API int attn_any_above(const float *x, int64_t n, float least)
 
 /* cache.c: reference-counted pages of keys and values, which sequences share.
  *
- * refs[page] is the number of slots whose table contains the page. A page with
- * one reader may be written. A page with several readers is full, or is copied
- * before a write; the last reader keeps the original. There are never more
- * distinct pages than table entries in use, so slots * width pages are always
- * enough. Fewer are needed if a window frees pages.
+ * refs[page] is the number of slots whose table contains the page. A slot may
+ * write to a page that only it uses. A page of several slots is full, or is
+ * copied before a write; the last of the slots keeps the original. There are
+ * never more distinct pages than table entries in use, so slots * width pages
+ * are always enough; fewer are enough if a window frees pages.
  *
- * All groups of a cache have the same slots, with the same lengths.         */
+ * All groups of a cache have the same slots, with the same lengths. */
 
-/* Rows that are read at once: few enough that windows free their pages early,
- * many enough for efficient products.                                       */
+/* Limits for the rows that one call reads: few enough that windows free their
+ * pages early, enough for efficient products. */
 enum { CACHE_LEAST_ROWS = 128, CACHE_MOST_ROWS = 512 };
 
 static int64_t cache_pages_of(int64_t length)
@@ -3595,7 +3645,7 @@ ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
     return attn_max(length - is->window, 0) / ATTN_PAGE;
 }
 
-/* Returns the maximum number of pages that a slot holds at once. */
+/* Returns the most pages that a slot holds at once. */
 static int64_t cache_slot_pages(const struct attn_cache_layout *is,
                                 const struct attn_cache_size *size)
 {
@@ -3679,13 +3729,13 @@ ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
         attn_cache_init(c, m, size, memory);
 }
 
-/* Returns the floats that both states of a page take. */
+/* Returns the number of floats of both states of a page, padded. */
 static int64_t cache_states_floats(const struct attn_cache_group *g)
 {
     return (2 * g->is.states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
-/* Returns the address of the states after a page's last rows. */
+/* Returns the address of the states that are stored at the end of a page. */
 static float *cache_states(const struct attn_cache_group *g, int64_t page)
 {
     return g->pool + (page + 1) * g->is.page_floats - cache_states_floats(g);
@@ -3738,8 +3788,8 @@ static void cache_drop_page(struct attn_cache_group *g, int32_t page)
     }
 }
 
-/* Copies the first `used` positions: complete panels of 16 keys, rows of
- * values.                                                                   */
+/* Copies the first `used` positions of a page: complete panels of 16 keys, and
+ * the rows of values. */
 static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
                             int32_t from, int64_t used)
 {
@@ -3762,12 +3812,13 @@ static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
     }
 }
 
-struct cache_growth { /* of one slot in one group */
+struct cache_growth { /* growth of one slot in one group */
     int32_t *table;
-    int64_t first;      /* first page still read; earlier ones go */
+    int64_t first; /* first page that is still read; earlier pages are freed */
     int64_t have, want; /* number of pages before and after */
-    int64_t used;       /* rows in the last page; 0: it is full */
-    int copies;         /* the last page has other readers */
+    int64_t used;       /* rows used in the last page; 0: the page is full */
+    int copies; /* the last page must be copied, because other slots use it
+                   too */
 };
 
 static void cache_plan_growth(struct cache_growth *w,
@@ -3784,7 +3835,7 @@ static void cache_plan_growth(struct cache_growth *w,
     w->copies = w->used > 0 && rows > 0 && g->refs[w->table[w->have - 1]] > 1;
 }
 
-/* True if there are enough pages, including those about to be freed. */
+/* True if there are enough pages, counting those that the growth frees. */
 static int cache_has_room(const struct cache_growth *w,
                           const struct attn_cache_group *g, int64_t slot)
 {
@@ -3848,7 +3899,8 @@ ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot)
     attn_cache_cut(c, slot, 0);
 }
 
-/* Adds a reader to each page of a slot and copies their numbers to `table`. */
+/* Adds a reference to each page of a slot, and copies the page numbers to
+ * `table`. */
 static void cache_read_again(const struct attn_cache *c,
                              struct attn_cache_group *g, int64_t slot,
                              int32_t *table)
@@ -3873,18 +3925,19 @@ ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
     c->length[to] = c->length[from];
 }
 
-/* Reorders the slots of one group; `length` has their new lengths. */
+/* Reorders the slots of one group. `length`: new length of each slot. */
 static void cache_reorder_group(struct attn_cache *c,
                                 struct attn_cache_group *g,
                                 const int32_t *parent, int64_t n,
                                 const int32_t *length, int32_t *scratch)
 {
     int32_t *first = scratch + n * c->width;
-    for (int64_t i = 0; i < n; i++) { /* count the new readers first, */
+    for (int64_t i = 0; i < n; i++) { /* count the new references first, */
         first[i] = g->first[parent[i]];
         cache_read_again(c, g, parent[i], scratch + i * c->width);
     }
-    for (int64_t i = 0; i < c->slots; i++) { /* so no page in use is freed */
+    for (int64_t i = 0; i < c->slots; i++) { /* so that no page in use is
+                                                freed */
         int64_t pages = cache_pages_of(c->length[i]);
         for (int64_t q = g->first[i]; q < pages; q++)
             cache_drop_page(g, g->table[i * c->width + q]);
@@ -3916,12 +3969,12 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
 /* process.c: a table of functions that change a row of logits before the search
  * reads it. -INFINITY forbids a token. To add a function, add a row.        */
 
-struct process_row { /* a row of logits and its context */
+struct process_row { /* a row of logits with its context */
     const struct attn_search_options *search;
     const struct attn_process *options;
     float *logits;
     int64_t vocab;
-    const int32_t *tokens; /* [n] output so far */
+    const int32_t *tokens; /* [n] tokens of the answer so far */
     int64_t n;
 };
 
@@ -3947,7 +4000,7 @@ static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
     return 0;
 }
 
-/* Makes each token of the output less likely, once. */
+/* Makes each token of the answer less likely, once for each different token. */
 static void process_repetition(const struct process_row *r)
 {
     float penalty = r->options->repetition_penalty;
@@ -3980,8 +4033,8 @@ static int process_same(const int32_t *a, const int32_t *b, int64_t n)
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-/* Forbids a token that would repeat an n-gram: the last size - 1 tokens have
- * occurred before with this token after them.                               */
+/* Forbids each token that would repeat an n-gram: it followed the last size - 1
+ * tokens at an earlier place too. */
 static void process_ngram(const struct process_row *r)
 {
     int64_t size = r->options->no_repeat_ngram;
@@ -3993,8 +4046,8 @@ static void process_ngram(const struct process_row *r)
             process_forbid(r, r->tokens[i + size - 1]);
 }
 
-/* Forbids the last token of a suppressed sequence if the output ends in the
- * tokens before it.                                                         */
+/* Forbids the last token of a suppressed sequence if the answer ends in the
+ * tokens before it. */
 static void process_suppress(const struct process_row *r)
 {
     const int32_t *at = r->options->suppress;
@@ -4020,14 +4073,14 @@ static void process_first(const struct process_row *r)
         process_forbid(r, r->options->suppress_first[i]);
 }
 
-/* Penalties come first, because they need the logits before others set them to
- * -INFINITY.                                                                */
+/* The penalty comes first, because it needs the logits before other functions
+ * set them to -INFINITY. */
 static void (*const process_table[])(const struct process_row *) = {
     process_repetition, process_min_length, process_ngram,
     process_suppress,   process_first,
 };
 
-/* Checks sequences of tokens, each preceded by its length. */
+/* Checks the suppressed sequences, each of which is preceded by its length. */
 static int process_check_suppress(const struct attn_process *p, int64_t vocab)
 {
     const int32_t *at = p->suppress;
@@ -4103,14 +4156,15 @@ ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
     }
 }
 
-/* sampling.c: draws a token from a row of logits. The same seed draws the same
- * token on every machine: exp is math.c's, sums have a fixed order, and ties
- * are ordered by token id.                                                  */
+/* sampling.c: draws a token from a row of logits. A seed draws the same token
+ * on every machine: exp is that of math.c, sums have a fixed order, and equal
+ * logits are ordered by token id. */
 
 struct sampling {
     const struct attn_sampling *o;
     const float *logits;
-    int32_t *order; /* [n] a heap; removed tokens are stored from the end */
+    int32_t *order; /* [n] the first heap_n are a heap; tokens removed from
+                       it follow */
     int64_t n, heap_n;
     float largest;
 };
@@ -4135,7 +4189,8 @@ static uint64_t sampling_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* SplitMix64 [Steele, Lea, Flood 2014] as a function of a counter. */
+/* Returns a number of SplitMix64 [Steele, Lea, Flood 2014], here a function of
+ * a counter. */
 ATTN_API double attn_random(int64_t seed, int64_t counter)
 {
     const uint64_t gamma = 0x9e3779b97f4a7c15ull;
@@ -4205,7 +4260,7 @@ static int32_t sampling_at(struct sampling *s, int64_t i)
 
 /* ---- mass ---- */
 
-/* Returns a token's probability relative to the best one's, which is 1. */
+/* Returns a token's probability divided by that of the best token. */
 static double sampling_weight(const struct sampling *s, int32_t token)
 {
     float x = (s->logits[token] - s->largest) / s->o->temperature;
@@ -4220,8 +4275,8 @@ static double sampling_sum(struct sampling *s, int64_t n)
     return sum;
 }
 
-/* Returns the sum of all tokens' weights, in the order of their ids, so the
- * heap need not be sorted.                                                  */
+/* Returns the sum of the weights of all tokens, in the order of their ids, so
+ * that the heap need not be sorted. */
 static double sampling_sum_all(const struct sampling *s, int64_t vocab)
 {
     double sum = 0.0;
@@ -4231,9 +4286,10 @@ static double sampling_sum_all(const struct sampling *s, int64_t vocab)
     return sum;
 }
 
-/* Returns how many of the first n tokens remain: until their share of `mass`
- * reaches top_p, and only those at least min_p times as probable as the first.
- * Sets *mass to their sum.                                                  */
+/* Returns how many of the first n tokens to keep: up to the token with which
+ * their share of *mass reaches top_p, but none from the first on that is less
+ * than min_p times as probable as the best. Sets *mass to the sum of their
+ * weights. */
 static int64_t sampling_cut(struct sampling *s, int64_t n, double *mass)
 {
     double enough = *mass * (double)s->o->top_p, sum = 0.0;
@@ -4269,7 +4325,7 @@ static int64_t sampling_draw(struct sampling *s, int64_t vocab, double u)
     for (int64_t i = 0; i < n; i++) {
         double weight = sampling_weight(s, sampling_at(s, i));
         if (weight == 0.0)
-            break; /* so are all that follow */
+            break; /* the weights of all later tokens are 0 too */
         drawn = i;
         sum += weight;
         if (sum > u * mass)
@@ -4314,9 +4370,10 @@ ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
 
 /* beam.c: the search rules for one sentence.
  *
- * A step extends every open hypothesis by every token and lists the best pairs.
- * The rule takes answers and the next open hypotheses from the list. Ties go to
- * the lower hypothesis, then to the lower token.                            */
+ * A step extends every open hypothesis by every token and lists the best of
+ * these pairs. The rule takes answers and the next open hypotheses from the
+ * list. Among equal sums, the lower hypothesis comes first, then the lower
+ * token. */
 
 static float beam_power(float x, float alpha)
 {
@@ -4329,7 +4386,7 @@ ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length)
 {
     float n = (float)length;
-    if (o->penalty == ATTN_PENALTY_GNMT) /* Wu et al. 2016 */
+    if (o->penalty == ATTN_PENALTY_GNMT) /* [Wu et al. 2016] */
         return beam_power((5.0f + n) / 6.0f, o->alpha);
     if (o->penalty == ATTN_PENALTY_POWER && length > 0)
         return beam_power(n, o->alpha);
@@ -4356,8 +4413,8 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
     b->list[i].token = token;
 }
 
-/* Lists the best or the sampled token. Computes its log-probability only if
- * scores are wanted.                                                        */
+/* Lists the best token, or a sampled one. Computes its log-probability only if
+ * scores are wanted. */
 static void beam_offer_best(struct attn_beam *b, const float *logits,
                             int64_t vocab, float log_sum_exp)
 {
@@ -4371,8 +4428,8 @@ static void beam_offer_best(struct attn_beam *b, const float *logits,
     beam_insert(b, sum, 0, (int32_t)best);
 }
 
-/* Skips a logit that is not above one whose sum was too low: its sum is too low
- * as well.                                                                  */
+/* Once the sum of a token was too low for the list, skips all logits that are
+ * not above its logit. */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp)
@@ -4408,7 +4465,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum)
 {
     int64_t n = b->length;
-    int64_t length = n; /* including the end token */
+    int64_t length = n; /* with the end token */
     int ended = 0;
     if (token >= 0) {
         length = n + 1;
@@ -4450,8 +4507,8 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
 
 /* ---- rules ---- */
 
-/* True if the i-th pair of the list ends, by its token or at the length
- * limit.                                                                    */
+/* True if pair i of the list ends an answer, by its token or because it reaches
+ * the limit. */
 static int beam_ends(const struct attn_beam *b, int64_t i)
 {
     if (attn_ends(b->o, b->list[i].token))
@@ -4465,9 +4522,9 @@ static void beam_record_listed(struct attn_beam *b, int64_t i)
     attn_beam_record(b, c->parent, c->token, c->sum);
 }
 
-/* Returns the best score that a hypothesis with this sum could reach. The sum
- * can only fall, and it is divided by at most the largest divisor of the
- * lengths to come.                                                          */
+/* Returns the best score that a hypothesis with this sum could still reach. The
+ * sum can only fall, and the largest divisor of the lengths to come divides
+ * it. */
 static float beam_bound(const struct attn_beam *b, float sum)
 {
     float near = attn_length_divisor(b->o, b->length + 2);
@@ -4478,8 +4535,8 @@ static float beam_bound(const struct attn_beam *b, float sum)
 }
 
 /* The exact rule: all pairs of the list that end are answers, and the best
- * `beam` others stay open. Stops when none of these can beat the worst of the
- * best answers, so continuing would not change the result.                  */
+ * `beam` others stay open. It stops when no open hypothesis can beat the worst
+ * of the best answers, because continuing would not change the result. */
 static int64_t beam_exact(struct attn_beam *b)
 {
     int64_t open = 0;
@@ -4508,8 +4565,8 @@ static int64_t beam_round(float x)
     return (int64_t)(x + 0.5f);
 }
 
-/* After forced tokens, drops every end that is not first in the list; its place
- * stays empty.                                                              */
+/* After forced tokens, drops every ending pair that is not first in the list.
+ * The place of a dropped pair stays empty. */
 static void beam_drop_early_ends(struct attn_beam *b)
 {
     for (int64_t i = 1; i < b->listed; i++)
@@ -4530,9 +4587,9 @@ static int beam_recorded_done(const struct attn_beam *b)
     return b->recorded >= enough;
 }
 
-/* CTranslate2's rule: of the first `beam` pairs, those that end are answers.
- * The place of each goes to the next listed pair after the first `beam` that
- * does not end.                                                             */
+/* CTranslate2's rule: among the first `beam` pairs of the list, those that end
+ * are answers. Each leaves its place to the next pair, after the first `beam`,
+ * that does not end. */
 static int64_t beam_recorded(struct attn_beam *b)
 {
     int64_t next = b->o->beam;
@@ -4602,19 +4659,20 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
 }
 
 /* search.c: encodes all sources, then decodes all open hypotheses of all
- * sentences in one call per step, until every sentence's rule (beam.c) is done.
+ * sentences in one call per step, until the rule (beam.c) of every sentence is
+ * done.
  *
  * Slot i of the self cache is sequence i of the batch: the open hypotheses,
  * sentence by sentence. The cross cache has one slot per sentence, written by
  * encode.
  *
  * If the code has a fixed batch size, copies of the first source and hypotheses
- * of one token fill the batch. Their logits are ignored.                    */
+ * of one token fill the batch. Their logits are ignored. */
 
 /* ---- sources ---- */
 
-/* Copies `rows` rows of the request, from row `from`, to row `at`, after zeros
- * for the learned rows. Returns 0 or an error.                              */
+/* Copies `rows` rows of the request, from row `from` on, to row `at`, after
+ * zeros in place of the learned rows. Returns 0 or an error. */
 static int search_copy(struct attn_search_state *s,
                        const struct attn_search_request *r, int64_t from,
                        int64_t at, int64_t rows)
@@ -4639,7 +4697,7 @@ static int search_copy(struct attn_search_state *s,
                                                   : m->source_vocab);
 }
 
-/* Copies the sources, truncated to max_input. Returns 0 or an error. */
+/* Copies the sources, each truncated to max_input. Returns 0 or an error. */
 static int search_sources(struct attn_search_state *s,
                           const struct attn_search_request *r)
 {
@@ -4683,8 +4741,9 @@ static int search_read(struct attn_search_state *s)
     return attn_enter(s->model, s->bound, b, s->arena, 0);
 }
 
-/* Opens one hypothesis with the forced tokens. A source that asks nothing has
- * no answer; if the limit is the prefix, the prefix is the answer.          */
+/* Opens one hypothesis with the forced tokens. A source for which
+ * attn_search_asks() is false has no answer. If the prefix reaches the limit,
+ * it is the answer. */
 static int search_begin(struct attn_search_state *s, int64_t i,
                         struct attn_hypothesis *out)
 {
@@ -4714,8 +4773,8 @@ static int search_begin(struct attn_search_state *s, int64_t i,
 
 /* ---- steps ---- */
 
-/* Returns token j of a hypothesis as the decoder reads it: the tokens before
- * the answer, then the answer.                                              */
+/* Returns token j of what the decoder reads for a hypothesis: the tokens before
+ * the answer, then the answer. */
 static int32_t search_token(const struct attn_search_state *s, int64_t i,
                             int64_t h, int64_t j)
 {
@@ -4733,8 +4792,8 @@ static int32_t search_token(const struct attn_search_state *s, int64_t i,
     return b->tokens[h * b->width + j];
 }
 
-/* Returns how many tokens of the open hypothesis in a slot are not in the
- * cache.                                                                    */
+/* Returns how many tokens of the open hypothesis in a slot are not yet in the
+ * cache. */
 static int64_t search_unread(const struct attn_search_state *s, int64_t i,
                              int64_t slot)
 {
@@ -4768,9 +4827,10 @@ static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
     return attn_cache_grow(&s->self, slot, n);
 }
 
-/* Fills the batch with the unread tokens of all open hypotheses and selects the
- * logits of the last ones. If a hypothesis has more tokens than one call reads,
- * reads ahead only in such hypotheses, without logits.                      */
+/* Fills the batch with the unread tokens of all open hypotheses, and selects
+ * the last row of each. If a hypothesis has more unread tokens than one call
+ * reads, the call only reads ahead in such hypotheses, and its logits are not
+ * used. */
 static int search_fill(struct attn_search_state *s)
 {
     struct attn_batch *b = &s->batch;
@@ -4808,8 +4868,8 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-/* Adds all tokens of one hypothesis to its sentence's list. Returns 0 if the
- * logits are invalid (attn_logits_finite).                                  */
+/* Adds hypothesis h, with each of its possible next tokens, to its sentence's
+ * list. Returns 0 if the logits are invalid (attn_logits_finite). */
 static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
                         int64_t h, float *logits)
 {
@@ -4826,8 +4886,8 @@ static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
     return 1;
 }
 
-/* Applies the rules to all logits. Returns the number of hypotheses that stay
- * open, with their parents.                                                 */
+/* Applies the rule of each sentence to the logits. Returns the number of
+ * hypotheses that stay open, and stores their parents. */
 static int64_t search_choose(struct attn_search_state *s)
 {
     int64_t slot = 0, stay = 0;
@@ -4886,7 +4946,7 @@ static int64_t search_longest(const int32_t *start, int64_t sentences)
     return longest;
 }
 
-/* Encodes all sources and opens a hypothesis for each. */
+/* Encodes all sources and opens a hypothesis for each of them. */
 static int search_prepare(struct attn_search_state *s,
                           const struct attn_search_request *r,
                           struct attn_hypothesis *out)
@@ -4955,43 +5015,44 @@ ATTN_API int attn_search(const struct attn_search_request *r,
 #if defined ATTNC_MAIN || defined ATTNC_THREADS
 
 /* pool.h: threads that run the parts of a model's calls, and the number of
- * useful threads. attnc contains them; an emitted file does under ATTNC_MAIN or
- * ATTNC_THREADS.                                                            */
+ * threads that are useful. attnc contains them; an emitted file contains them
+ * if ATTNC_MAIN or ATTNC_THREADS is defined. */
 #ifndef ATTN_POOL_1
 #define ATTN_POOL_1
 
-enum { ATTN_POOL_MOST = 256 }; /* threads of one pool */
+enum { ATTN_POOL_MOST = 256 }; /* most threads of a pool */
 
 struct attn_pool;
 
-/* Opens a pool of the calling thread and `threads` - 1 others, 1 to
- * ATTN_POOL_MOST in all. If the system refuses a thread, there are fewer:
- * attn_pool_refused() has the reason. Returns NULL if memory runs out.      */
+/* Opens a pool of `threads` threads, the calling thread included, 1 to
+ * ATTN_POOL_MOST. If the system refuses some of them, the pool has fewer:
+ * attn_pool_refused() returns the reason. Returns NULL if memory runs out. */
 ATTN_API struct attn_pool *attn_pool_open(int64_t threads);
-ATTN_API void attn_pool_close(struct attn_pool *p); /* NULL is allowed */
+ATTN_API void attn_pool_close(struct attn_pool *p); /* p may be NULL */
 /* Returns the pool in the form that a batch or a search takes; `parts` is its
- * number of threads. Nested calls, and calls from a second thread while one is
- * running, run all their parts on the calling thread.                       */
+ * number of threads. A call within another call, or from a second thread while
+ * one is running, runs all its parts on its own thread. */
 ATTN_API const struct attn_parallel *
 attn_pool_parallel(const struct attn_pool *p);
-/* Returns why there are fewer threads than requested, or NULL if all
- * started.                                                                  */
+/* Returns the reason why the pool has fewer threads than requested, or NULL if
+ * all started. */
 ATTN_API const char *attn_pool_refused(const struct attn_pool *p);
 
 /* ---- cores.c ---- */
 
 /* Returns the number of physical cores that this process may use, 1 to
- * ATTN_POOL_MOST. Both its affinity and its control group limit it.         */
+ * ATTN_POOL_MOST. The affinity and the control group of the process limit
+ * it. */
 ATTN_API int64_t attn_cores(void);
-/* Returns the processors that the text of a cpu.max file grants; 0: no
- * limit.                                                                    */
+/* Returns the number of processors that the text of a cpu.max file grants; 0:
+ * no limit. */
 ATTN_API int64_t attn_cores_granted(const char *cpu_max);
 
 #endif
 
-/* cores.c: counts the cores for threads. Two threads of one core share its
- * arithmetic units, and a control group may grant fewer cores than the machine
- * has.                                                                      */
+/* cores.c: counts the cores that threads can use. Two threads of one core share
+ * its arithmetic units, and a control group may grant fewer cores than the
+ * machine has. */
 
 static int cores_line(const char *path, char *line, int size)
 {
@@ -5004,8 +5065,8 @@ static int cores_line(const char *path, char *line, int size)
     return read;
 }
 
-/* "200000 100000" grants 200000 us in each period of 100000 us; "max 100000"
- * grants everything.                                                        */
+/* Reads a grant such as "200000 100000": 200000 us in each period of 100000 us.
+ * "max 100000" has no limit. */
 ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 {
     long long time, period;
@@ -5016,8 +5077,8 @@ ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 }
 
 #ifdef __linux__
-/* Returns the smallest grant of the process's control group and its ancestors;
- * 0: no limit.                                                              */
+/* Returns the smallest grant of the process's control group and of the groups
+ * above it; 0: no limit. */
 static int64_t cores_of_group(void)
 {
     enum { BYTES = 4096 };
@@ -5100,10 +5161,11 @@ ATTN_API int64_t attn_cores(void)
 #ifdef ATTN_ATOMICS
 enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
 
-/* `turn` packs three fields: the number of the call in the upper 32 bits, then
- * its number of parts and the next part to take, POOL_BITS bits each. A part is
- * taken by a compare-exchange of all three, so a thread never takes one of
- * another call. A call's function stays valid until all its parts are done. */
+/* `turn` packs three numbers: the number of the call in the upper 32 bits,
+ * then its number of parts and the next part to take, POOL_BITS bits each.
+ * A thread takes a part by a compare-exchange of all three, so it never
+ * takes a part of another call. The function of a call stays valid until
+ * all parts are done. */
 enum { POOL_BITS = 16 };
 
 struct attn_pool {
@@ -5114,10 +5176,10 @@ struct attn_pool {
     void (*part)(void *arg, int64_t part, int64_t parts);
     void *arg;
     _Alignas(POOL_LINE) _Atomic uint64_t turn;
-    _Alignas(POOL_LINE) atomic_uint call; /* its number; idle threads sleep
-                                             on it */
+    _Alignas(POOL_LINE) atomic_uint call; /* number of the current call; idle
+                                             threads sleep on it */
     atomic_uint sleepers;
-    _Alignas(POOL_LINE) atomic_uint left; /* parts not yet done */
+    _Alignas(POOL_LINE) atomic_uint left; /* number of parts not yet done */
     atomic_uint waiting; /* 1: the caller sleeps until left is 0 */
     _Alignas(POOL_LINE) atomic_int busy;
     atomic_int closing;
@@ -5493,14 +5555,15 @@ ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
     return 0;
 }
 
-/* batch.c: validates a batch by a table of checks, each of which knows to which
- * calls it applies, then calls the model's inner entry.                     */
+/* batch.c: checks a batch by a table of checks, each of which decides by itself
+ * if it applies to the call, then calls the model's inner entry. */
 
 struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* 1: the call reads the source; 0: the target */
+    int first; /* true if the call reads the source, false if it reads the
+                  target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -5557,8 +5620,9 @@ static int batch_prefix(const struct batch_call *c)
     return 0;
 }
 
-/* Checks one cache's row of the page table. It must have pages for `rows` new
- * positions after `past`, and for the past positions that they read.        */
+/* Checks one cache's row of the page table. The row must have pages for `rows`
+ * new positions after `past` earlier ones, and for the earlier positions that
+ * the new ones read. */
 static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -5582,7 +5646,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     return 0;
 }
 
-/* Checks all caches of one kind: ATTN_SELF or ATTN_CROSS. */
+/* Checks all caches whose owner is `of`: ATTN_SELF or ATTN_CROSS. */
 static int batch_pages(const struct batch_call *c, int of, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -5652,7 +5716,8 @@ static int batch_output(const struct batch_call *c)
     const struct attn_batch *b = c->b;
     int wrong = 0;
     if (c->decodes) {
-        if (b->selected > b->rows) /* the arena has room for one per row */
+        if (b->selected > b->rows) /* the arena has room for the logits of
+                                      each row once */
             return ATTN_ERROR_COUNT;
         wrong = attn_check_ids(b->select, b->selected, b->rows);
         if (b->selected > 0 && !b->output)
@@ -5671,8 +5736,9 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ---- entries ---- */
 
-/* The inner encode() expects each non-empty sequence to begin with rows of
- * zeros for the learned ones, so the input is copied with those inserted.   */
+/* The input of an inner encode(), which expects each non-empty sequence to
+ * begin with rows of zeros in place of the learned rows; the input is copied to
+ * insert these. */
 struct batch_room {
     int32_t *start, *types;
     float *input;
@@ -5716,7 +5782,8 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     return batch_lay_out(&unused, m, b, &at);
 }
 
-/* Copies one sequence's rows, after rows of zeros for the learned ones. */
+/* Copies the rows of sequence s, after rows of zeros in place of the learned
+ * rows. */
 static void batch_sequence(const struct batch_room *r,
                            const struct attn_model *m,
                            const struct attn_batch *b, int64_t s)
@@ -5877,7 +5944,7 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
     return attn_check_process(&o->process, vocab);
 }
 
-/* Checks the options that concern the search, not the choice of tokens. */
+/* Checks the options that control the search, not those for choosing tokens. */
 static int search_rules(const struct attn_search_options *o)
 {
     if (o->beam < 1 || o->beam > INT16_MAX)
@@ -5914,7 +5981,7 @@ static void search_lay_out_caches(struct attn_search_state *s,
                                   struct attn_memory *at)
 {
     int64_t n = s->sources, keys = s->longest + s->model->class_token;
-    /* All pages of a source except the last are full. */
+    /* of each source, all pages except the last are full */
     int64_t pages = n * ((keys + ATTN_PAGE - 1) / ATTN_PAGE);
     int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
@@ -5973,7 +6040,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
-    /* rows before the first token; the cache limits those per sentence */
+    /* rows before the first token; attn_cache_rows() limits each sentence's */
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
@@ -6038,10 +6105,10 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
 }
 
 /* stream.c: one answer, token by token; and several answers that share the full
- * pages of a common beginning.
+ * pages of their common beginning.
  *
  * A stream is a list of tokens. The first `read` of them are in its slot of the
- * self cache. The next token is chosen when all have been read.             */
+ * self cache. The next token is chosen when all have been read. */
 
 /* ---- memory ---- */
 
@@ -6053,7 +6120,7 @@ static int stream_sizes(const struct attn_model *m,
     int wrong = attn_check_choice(m, o);
     if (wrong)
         return wrong;
-    if (m->input_width > 0) /* its source is not tokens */
+    if (m->input_width > 0) /* a source of numbers, not tokens */
         return ATTN_ERROR_KIND;
     if (m->kind == ATTN_ENCODER_DECODER) {
         least = 1;
@@ -6223,14 +6290,14 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
     else
         wrong = attn_stream_feed(s, r->ids, r->n);
     if (wrong)
-        s->room = NULL; /* not open */
+        s->room = NULL; /* closes the stream */
     return wrong;
 }
 
 /* ---- tokens ---- */
 
-/* Reads tokens up to index `to`, exclusive. Leaves the logits of the last one
- * in the room.                                                              */
+/* Reads the tokens before index `to`, and leaves the logits of the last one in
+ * the room. */
 static int stream_read(struct attn_stream *s, int64_t to)
 {
     struct attn_stream_room *r = s->room;
@@ -6297,7 +6364,8 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (answer < s->o.prefix_n)
         return stream_forced(s, s->o.prefix[answer]);
-    if (s->read == s->n) { /* its logits are overwritten: read it again */
+    if (s->read == s->n) { /* the last token's logits were overwritten: read
+                              it again */
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
     }
@@ -6338,7 +6406,8 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
         return wrong;
     if (slot < 0 || slot >= from->room->streams || slot == from->slot)
         return ATTN_ERROR_OPEN;
-    wrong = stream_read(from, from->n - 1); /* reads what both will need */
+    wrong = stream_read(from, from->n - 1); /* reads the tokens that both
+                                               streams share */
     if (wrong)
         return wrong;
     s = *from;
@@ -6352,15 +6421,15 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
 
 /* state.c: saves a stream as bytes and restores it: a header, the tokens, then
  * the used part of every page that a later row may read, first of each self
- * cache, then of each cross cache. A restored stream continues with the same
- * bits.
+ * cache, then of each cross cache. A restored stream continues with
+ * bit-identical results.
  *
- * The same code writes and reads the bytes.                                 */
+ * The same code writes and reads the bytes. */
 
 struct state_walk {
-    char *to;         /* destination if saving, or */
-    const char *from; /* source if restoring */
-    int64_t n;        /* bytes so far */
+    char *to;         /* destination, when saving */
+    const char *from; /* source, when restoring */
+    int64_t n;        /* number of bytes moved so far */
 };
 
 static void state_move(struct state_walk *w, void *memory, int64_t bytes)
@@ -6381,8 +6450,8 @@ static void state_align(struct state_walk *w)
     w->n = end;
 }
 
-/* Moves the panels of 16 keys that contain the first `used`. Unused lanes are
- * saved as zeros, whatever the page contains.                               */
+/* Moves the panels of 16 keys that hold the first `used` keys. Unused lanes are
+ * saved as zeros, whatever the page contains. */
 static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
                        int64_t used)
 {
@@ -6428,8 +6497,8 @@ static void state_slot(struct state_walk *w, const struct attn_cache *c,
     }
 }
 
-/* Moves the recurrent layers' states after the last row and the one before it,
- * because the last row may be read again.                                   */
+/* Moves the states of the recurrent layers after the last two rows, because the
+ * last row may be read again. */
 static void state_steps(struct state_walk *w, const struct attn_cache *c,
                         int64_t slot)
 {
@@ -6456,7 +6525,7 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
 /* ---- size ---- */
 
 /* Returns the bytes of a slot's rows in one cache. Keys are in panels of 16;
- * zeros fill the last one.                                                  */
+ * the last panel is padded. */
 static int64_t state_group_size(const struct attn_cache_layout *is,
                                 int64_t length)
 {
@@ -6478,8 +6547,8 @@ static int64_t state_rows_size(const struct attn_model *m, int of, int64_t rows)
     return n;
 }
 
-/* Returns the bytes of a state with that many tokens, rows in its self cache
- * and source rows. */
+/* Returns the size of a state with this many tokens, rows in its self cache
+ * (`read`), and source rows. */
 static int64_t state_size(const struct attn_model *m, int64_t tokens,
                           int64_t read, int64_t source_rows)
 {
@@ -6500,8 +6569,7 @@ enum {
     STATE_SEED_CACHES = 4
 };
 
-/* Returns a hash of everything that affects the meaning of a cache's
- * contents.                                                                 */
+/* Returns a hash of everything that affects the meaning of a cached number. */
 static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
 {
     int64_t sizes[8];
@@ -6511,7 +6579,7 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
     sizes[3] = m->d_model;
     sizes[4] = m->source_vocab;
     sizes[5] = m->target_vocab;
-    sizes[6] = (int64_t)m->spec_hash; /* eps, scales, masks, etc. */
+    sizes[6] = (int64_t)m->spec_hash; /* eps, scales, masks, ... */
     sizes[7] = (int64_t)attn_hash(m->cache,
                                   m->caches * (int64_t)sizeof *m->cache,
                                   STATE_SEED_CACHES);
@@ -6603,8 +6671,8 @@ ATTN_API int attn_state_begins(const void *at, int64_t bytes)
     return at && bytes >= 8 && memcmp(at, "ATTNST", 6) == 0;
 }
 
-/* Returns NULL if the bytes are complete and unchanged since attn_state_save,
- * else a message.                                                           */
+/* Returns NULL if the bytes are complete and unchanged since attn_state_save(),
+ * else a message. */
 static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
@@ -6643,8 +6711,8 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     return NULL;
 }
 
-/* Grows a slot to `length` positions, at most `rows` at once, because the cache
- * has space for no more.                                                    */
+/* Grows a slot to `length` positions, in steps of at most `rows`, because the
+ * cache has space for no larger step. */
 static int state_grow(struct attn_cache *c, int64_t length, int64_t rows)
 {
     int wrong = 0;
@@ -6694,26 +6762,26 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
         return wrong;
     wrong = state_read(s, r->state);
     if (wrong)
-        s->room = NULL; /* not open */
+        s->room = NULL; /* closes the stream */
     return wrong;
 }
 
-/* score.c: log-probabilities of a given output. The decoder reads it in chunks
- * of up to SCORE_ROWS rows, so that their logits take little memory.        */
+/* score.c: log-probabilities of a given output. The decoder reads the output in
+ * chunks of up to SCORE_ROWS rows, so that their logits take little memory. */
 
 enum { SCORE_ROWS = 64 };
 
 struct score {
     struct attn_cache self, cross;
     int32_t *ids, *select, *start, *source_start;
-    float *logits; /* [SCORE_ROWS][target_vocab] */
+    float *logits; /* [SCORE_ROWS][target_vocab] logits of a chunk */
     void *arena;
     int64_t rows;  /* number of rows that the decoder reads */
-    int64_t first; /* row before the first target token */
+    int64_t first; /* the row whose logits predict the first target token */
 };
 
-/* Lays out memory for a start token, the source (a decoder's prompt), the
- * forced tokens and the target, up to the model's number of positions.      */
+/* Lays out memory for the start token, the source (a decoder's prompt), the
+ * forced tokens and the target, up to the model's number of positions. */
 static void score_lay_out(struct score *s, const struct attn_score_request *r,
                           struct attn_memory *at)
 {
@@ -6794,7 +6862,7 @@ static int score_source(struct score *s, const struct attn_score_request *r,
     return attn_enter(m, r->bound, b, s->arena, 0);
 }
 
-/* Fills in the tokens to read: all but the target's last. */
+/* Stores the tokens that the decoder reads: all but the last of the target. */
 static int score_fill(struct score *s, const struct attn_score_request *r)
 {
     const struct attn_model *m = r->model;
@@ -6828,8 +6896,9 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
     return 0;
 }
 
-/* Reads n rows, starting at row `at`, and computes the logits of those that a
- * target token follows. Returns their number, or an error.                  */
+/* Reads n rows, starting at row `at`, and computes the logits of those rows
+ * that a target token follows. Returns the number of these rows, or an
+ * error. */
 static int64_t score_rows(struct score *s, const struct attn_score_request *r,
                           struct attn_batch *b, int64_t at, int64_t n)
 {
@@ -6933,21 +7002,22 @@ ATTN_API int attn_score_pair(const struct attn_score_request *r,
 }
 
 /* packed.c: checks that a block of bytes is a complete weights file of this
- * model. A file that passes is safe to read wherever its header points.
- * Messages state the value found, the value expected, and how to fix it.    */
+ * model. A file that passes is safe to read at every offset in its header.
+ * Messages give the value found, the value expected, and a remedy. */
 
-struct packed { /* a file being bound */
+struct packed { /* a file that is being checked */
     const struct attn_model *m;
     const char *file;
     int64_t bytes;
-    struct attn_packed_header h; /* copy of its header, if it is large enough */
-    char *why;                   /* [ATTN_PACKED_TEXT], n bytes used */
+    struct attn_packed_header h; /* copy of the file's header, if the file is
+                                    large enough */
+    char *why; /* [ATTN_PACKED_TEXT] message; n bytes are used */
     int64_t n;
 };
 
 /* ---- words ---- */
 
-/* Appends up to `most` bytes of any text; unprintable ones become '?'. */
+/* Appends at most `most` bytes of a text. Unprintable bytes become '?'. */
 static void packed_bytes(struct packed *p, const char *text, int64_t most)
 {
     for (int64_t i = 0; i < most && text[i] != '\0'; i++) {
@@ -6977,8 +7047,7 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
     packed_write(p, digits + at);
 }
 
-/* Appends FIRST found MIDDLE expected, e.g. "cut short: it has 5 of 64
- * bytes".                                                                   */
+/* Appends two numbers of bytes, e.g. "cut short: it has 5 of 64 bytes". */
 static void packed_counts(struct packed *p, const char *first, int64_t found,
                           const char *middle, int64_t expected)
 {
@@ -7037,7 +7106,7 @@ static const char *packed_foreign(struct packed *p)
     return packed_again(p, "");
 }
 
-/* Checks the format, the first page and the length. */
+/* Checks the format, the hash of the first page, and the length. */
 static const char *packed_wrong_page(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
@@ -7071,8 +7140,8 @@ static int packed_same_dtype(const struct packed *p)
     return strncmp(p->h.dtype, p->m->dtype, sizeof p->h.dtype) == 0;
 }
 
-/* Checks that the file's weights have the model's layout. The model's name may
- * differ.                                                                   */
+/* Checks that the weights have the layout of the model. The name of the model
+ * may differ. */
 static const char *packed_wrong_layout(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
@@ -7100,8 +7169,8 @@ static const char *packed_wrong_layout(struct packed *p)
     return packed_again(p, "");
 }
 
-/* True if the part lies after the header page, 64-byte aligned, inside the
- * file.                                                                     */
+/* True if a part of the file follows the header page, is aligned to 64 bytes,
+ * and ends within the file. */
 static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
 {
     if (at < ATTN_PACKED_PAGE || at % ATTN_ALIGN != 0)
@@ -7125,7 +7194,8 @@ static const char *packed_wrong_contents(struct packed *p)
 
 ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const char *from = (const char *)file + 16; /* after magic and page */
+    const char *from = (const char *)file + 16; /* after the members magic
+                                                   and page */
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 
@@ -7182,7 +7252,7 @@ ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
     return packed_fill(m, bound, file, bytes, 0);
 }
 
-/* Returns a part of a bound file, or NULL if the file has no such part. */
+/* Returns a part of a checked file, or NULL if the file has no such part. */
 static const void *packed_part(const void *file, int64_t at, int64_t bytes)
 {
     const struct attn_packed_header *h = file;
@@ -7408,7 +7478,7 @@ int tiny_state_restore(struct attn_stream *s, const void *bound,
     return attn_state_restore(s, &r);
 }
 
-/* The model.weights file inside this file; NULL: it is outside. */
+/* Returns the embedded model.weights file, or NULL. */
 const void *tiny_embedded(int64_t *bytes)
 {
     if (bytes)
@@ -7475,17 +7545,17 @@ ATTN_API int attn_score_ids(const struct attn_model *m, struct attn_handle *h,
                             const int32_t *target, int64_t target_n,
                             double *log_probability);
 
-/* handle_file.c: the weights of an open model: embedded in the C file, or a
- * file that is mapped, or read where mmap() is missing. */
+/* handle_file.c: opens the weights of a model, which are embedded in the C
+ * file, or are a file that is mapped or, without mmap(), read. */
 
 struct handle_file {
-    const void *at; /* NULL: no weights */
+    const void *at; /* the weights; NULL: none */
     int64_t bytes;
     void *block; /* memory to unmap or free; NULL: embedded */
 };
 
 #if defined __unix__ || defined __APPLE__
-/* Maps the file. Returns NULL, or an error message. */
+/* Maps the file at the path. Returns NULL, or an error message. */
 static const char *handle_map_path(struct handle_file *f, const char *path)
 {
     const char *wrong = NULL;
@@ -7561,8 +7631,8 @@ static void handle_unmap(struct handle_file *f)
 }
 #endif
 
-/* Opens the weights. path NULL: those embedded in the C file. Returns NULL, or
- * an error message. */
+/* Opens the weights: those in the file at `path` or, if it is NULL, those
+ * embedded in the C file. Returns NULL, or an error message. */
 static const char *handle_map(struct handle_file *f, const char *path)
 {
     if (path)
@@ -7571,15 +7641,15 @@ static const char *handle_map(struct handle_file *f, const char *path)
     return NULL;
 }
 
-/* handle.c: an open model. Its memory is one block, plus one for the ids of a
- * text; its weights are mapped. Calls are checked here, and errors are kept as
- * messages.
- *
- * An emitted file contains handle_file.c before it, and after it
- * handle_generate.c, or handle_rows.c if the model generates nothing. */
+/* handle.c: an open model. Its memory is one block, and another one for the ids
+ * of a text; its weights are mapped. These functions check their arguments, and
+ * store errors as messages. An emitted file has handle_file.c before this file,
+ * and after it handle_generate.c or, if the model does not generate,
+ * handle_rows.c. */
 
 enum {
-    HANDLE_PIECE = 4096, /* limit of a token's text with bytes held back */
+    HANDLE_PIECE = 4096, /* maximum bytes of a token's text, including bytes
+                          * held back */
     HANDLE_TOKEN = 16,   /* default bytes of text per token */
     HANDLE_THREADS = 256
 };
@@ -7587,24 +7657,30 @@ enum {
 struct attn_handle {
     const struct attn_model *model;
     void *memory;               /* the block that contains this struct */
-    int failed;                 /* error of attn_open(); `why` stays */
+    int failed;                 /* error of attn_open(), which every call then
+                                 * returns with `why` */
     char why[ATTN_PACKED_TEXT]; /* error message of the last call, or "" */
     struct handle_file file;
     void *bound;
-    const struct attn_parallel *parallel; /* NULL: one thread */
-    struct attn_parallel threads;         /* number of threads asked for */
+    const struct attn_parallel *parallel; /* threads that run calls; NULL: one
+                                           * thread */
+    struct attn_parallel threads;         /* used if the model starts threads:
+                                           * has their number */
     void *pool;                           /* thread pool, or NULL */
-    int64_t input, output;                /* limits: tokens or rows */
-    int64_t beam, text; /* limits: hypotheses, bytes of a text */
-    void *tokens;       /* a block: its size depends on the vocabularies */
-    int64_t most;       /* limit of the ids of a text */
-    int32_t *ids, *target_ids; /* an encoder's target_ids are types */
+    int64_t input, output;                /* maximum lengths of input and
+                                           * output, in tokens or rows */
+    int64_t beam, text; /* maximum hypotheses, and bytes of a text */
+    void *tokens;       /* block for ids and scores; its size depends on the
+                         * vocabularies */
+    int64_t most;       /* maximum number of ids of a text */
+    int32_t *ids, *target_ids; /* in a model that only encodes, target_ids are
+                                * token types */
     float *scores;             /* scores of a target's tokens */
     void *work; /* memory of a call */
     int64_t work_bytes;
 };
 
-/* Returns the bytes of memory for the largest call, by the handle's limits. */
+/* Returns the bytes of memory that the largest call within the limits needs. */
 static int64_t handle_work(const struct attn_handle *h);
 /* Sets the limits from the options or their defaults. Returns 0 or an error. */
 static int handle_sizes(struct attn_handle *h,
@@ -7612,7 +7688,7 @@ static int handle_sizes(struct attn_handle *h,
 
 /* ---- errors ---- */
 
-/* Sets the message. Returns the error. */
+/* Sets the message. Returns `error`. */
 static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
                        ...)
 {
@@ -7624,13 +7700,13 @@ static int handle_fail(struct attn_handle *h, int64_t error, const char *fmt,
     return (int)error;
 }
 
-/* Does the same for an error that a function of the core returned. */
+/* Like handle_fail(), with the message for an error that the core returned. */
 static int handle_refuse(struct attn_handle *h, int64_t error)
 {
     return handle_fail(h, error, "%s", attn_error_text(error));
 }
 
-/* Begins a call. Returns 0 or an error. */
+/* Begins a call: clears the message. Returns 0 or an error. */
 static int handle_begin(const struct attn_model *m, struct attn_handle *h)
 {
     if (!h)
@@ -7666,7 +7742,7 @@ static int64_t handle_text(const struct attn_handle *h)
     return HANDLE_TOKEN * attn_max(h->input, h->output) + HANDLE_TOKEN;
 }
 
-/* Runs all parts on the calling thread. */
+/* Runs all parts one after the other on the calling thread. */
 static void handle_run(void *pool, int64_t parts,
                        void (*part)(void *arg, int64_t part, int64_t parts),
                        void *arg)
@@ -7676,7 +7752,8 @@ static void handle_run(void *pool, int64_t parts,
         part(arg, i, parts);
 }
 
-/* Sets the sizes from the options. Returns 0 or an error. */
+/* Sets the handle's model, threads and size limits from the options. Returns 0,
+ * or an error if an option is out of range. */
 static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
                              const struct attn_open_options *o)
 {
@@ -7689,7 +7766,8 @@ static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
     if (to->threads < 0 || to->threads > HANDLE_THREADS)
         return handle_fail(h, ATTN_ERROR_OPTION, "threads: 0 to %d are taken",
                            HANDLE_THREADS);
-    if (!h->parallel && to->threads > 1) { /* memory depends on `parts` */
+    if (!h->parallel && to->threads > 1) { /* the memory for calls depends on
+                                            * `parts` */
         h->threads.parts = to->threads;
         h->threads.run = handle_run;
         h->parallel = &h->threads;
@@ -7763,7 +7841,7 @@ static int handle_weights(struct attn_handle *h, const char *path,
     return 0;
 }
 
-/* Allocates the memory for a text's tokens. Returns 0 or an error. */
+/* Allocates the memory for the tokens of a text. Returns 0 or an error. */
 static int handle_open_tokens(struct attn_handle *h)
 {
     struct attn_memory at;
@@ -7847,7 +7925,7 @@ ATTN_API void attn_close(struct attn_handle *h)
     free(h->memory);
 }
 
-/* handle_generate.c: the calls of a handle whose model generates. */
+/* handle_generate.c: the functions of a handle whose model generates. */
 
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
@@ -7871,7 +7949,8 @@ static int handle_sizes(struct attn_handle *h,
     return wrong;
 }
 
-/* Returns the search options, NULL: the spec's, within the handle's limits. */
+/* Returns the search options, within the limits of the handle. `asked` NULL:
+ * the spec's options. */
 static struct attn_search_options
 handle_choice(const struct attn_handle *h,
               const struct attn_search_options *asked)
@@ -7889,7 +7968,8 @@ handle_choice(const struct attn_handle *h,
     return o;
 }
 
-/* Returns a stream's tokens after a source or decoder's prompt of n tokens. */
+/* Returns the maximum tokens in a stream whose source, or a decoder's prompt,
+ * has n tokens. */
 static int64_t handle_stream_tokens(const struct attn_handle *h,
                                     const struct attn_search_options *o,
                                     int64_t n)
@@ -7900,7 +7980,7 @@ static int64_t handle_stream_tokens(const struct attn_handle *h,
     return attn_max(attn_min(room, h->model->max_target + 1), 1);
 }
 
-/* Returns the bytes of a stream. A decoder's stream has no source. */
+/* Returns the bytes that a stream needs. A decoder's stream has no source. */
 static int64_t handle_stream_size(const struct attn_handle *h,
                                   const struct attn_search_options *o,
                                   int64_t n)
@@ -7918,7 +7998,7 @@ static int64_t handle_work(const struct attn_handle *h)
     struct attn_search_options o = handle_choice(h, NULL);
     int64_t bytes = 0;
 
-    if (m->input_width > 0) /* no call reads rows of numbers */
+    if (m->input_width > 0) /* no function takes rows of numbers */
         return 0;
     o.max_output = h->output;
     o.max_output_plus = -1;
@@ -7938,7 +8018,8 @@ static int64_t handle_work(const struct attn_handle *h)
 /* ---- search ---- */
 
 /* Checks that handle and model have room for an answer to n tokens. Returns 1,
- * 0 if there is nothing to answer, or an error. *n is cut to o->max_input. */
+ * 0 if there is nothing to answer, or an error. Reduces *n to o->max_input if
+ * it is larger. */
 static int handle_asks(struct attn_handle *h,
                        const struct attn_search_options *o, int64_t *n)
 {
@@ -7964,7 +8045,8 @@ static int handle_asks(struct attn_handle *h,
     return 1;
 }
 
-/* Checks that the handle has memory for a call. Returns 0 or an error. */
+/* Checks that a call needs no more memory than the handle has. Returns 0 or an
+ * error. */
 static int handle_room(struct attn_handle *h, int64_t need)
 {
     if (need < 0)
@@ -7976,7 +8058,7 @@ static int handle_room(struct attn_handle *h, int64_t need)
                        "beam, max_input, max_output or threads of its options");
 }
 
-/* Finds the best answer. Returns 1, 0 if there is none, or an error. */
+/* Finds the best answer. Returns 1, 0 if there is no answer, or an error. */
 static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
                        const struct attn_search_options *asked,
                        struct attn_hypothesis *best)
@@ -7990,7 +8072,7 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
 
     if (asks < 1)
         return asks;
-    if (h->model->input_width > 0) /* its source is not tokens */
+    if (h->model->input_width > 0) /* the source is not tokens */
         return handle_refuse(h, ATTN_ERROR_KIND);
     wrong = handle_room(h, attn_search_bytes(h->model, &o, 1, n, n));
     if (wrong)
@@ -8039,11 +8121,11 @@ ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
 
 /* ---- generate ---- */
 
-struct handle_answer { /* an answer that grows */
+struct handle_answer { /* an answer that is passed on as it grows */
     attn_take_id *take_id;
     void *user;
-    int64_t n;   /* tokens so far */
-    int stopped; /* true: the callback asked to stop */
+    int64_t n;   /* number of tokens so far */
+    int stopped; /* the callback has returned a value other than 0 */
 };
 
 /* Passes a token to the callback. Returns 0 or an error. */
@@ -8056,7 +8138,7 @@ static int handle_give(struct attn_handle *h, struct handle_answer *a,
     return 0;
 }
 
-/* Passes tokens on as they are chosen. Returns 0 or an error. */
+/* Passes tokens to the callback as they are chosen. Returns 0 or an error. */
 static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
                          const struct attn_search_options *o,
                          struct handle_answer *a)
@@ -8092,8 +8174,8 @@ static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
     return wrong;
 }
 
-/* Answers. With several hypotheses, no token is known before the search
- * ends. */
+/* Answers, and passes the tokens on. With several hypotheses, no token is
+ * certain before the search ends. Returns 0 or an error. */
 static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
                           const struct attn_search_options *asked,
                           struct handle_answer *a)
@@ -8141,8 +8223,8 @@ ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
 
 /* ---- score ---- */
 
-/* Computes the log-probability of a target and that of each token. `target` has
- * room for the end token. Returns 0 or an error. */
+/* Computes the log-probability of a target and of each of its tokens. `target`
+ * must have room for the end token. Returns 0 or an error. */
 static int handle_probability(struct attn_handle *h, const int32_t *source,
                               int64_t n, int32_t *target, int64_t target_n,
                               double *log_probability)
@@ -8255,24 +8337,26 @@ static __attribute__((noinline)) int program_main(int argc,
                                                   char **argv);
 
 /* settings.h: options of a search, for attnc and for emitted programs;
- * option_rows.h has a row for each member. Also texts and hints for options. */
+ * option_rows.h has a row for each member. Also declares texts of messages, and
+ * hints for unknown options. */
 #ifndef ATTN_SETTINGS_1
 #define ATTN_SETTINGS_1
 
-/* The ways to use a model. Each option lists those that take it. */
+/* The ways to use a model. Each option lists those that it applies to. */
 enum {
     ATTN_FOR_LINES = 1,
     ATTN_FOR_PROMPT = 2,
     ATTN_FOR_SCORE = 4,
-    ATTN_FOR_ENCODE = 8,   /* lines of tokens to rows of numbers */
-    ATTN_FOR_NUMBERS = 16, /* rows of numbers to rows of numbers */
+    ATTN_FOR_ENCODE = 8,   /* token ids in, rows of numbers out */
+    ATTN_FOR_NUMBERS = 16, /* rows of numbers in, rows of numbers out */
     ATTN_FOR_CHAT = 32
 };
 
-struct attn_settings { /* -1, or 0 for beam and nbest: the spec's value */
+struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
+                        * value of the spec */
     const char *prefix;
     int64_t beam, nbest, end_token;
-    int64_t max_input, max_output; /* 0: the model's limit */
+    int64_t max_input, max_output; /* maximum lengths; 0: the model's limit */
     float alpha, patience;
     bool scores;
     struct attn_process process;   /* numbers only */
@@ -8281,36 +8365,37 @@ struct attn_settings { /* -1, or 0 for beam and nbest: the spec's value */
 
 /* ---- words.c ---- */
 
-/* Returns the name of a use for messages. */
+/* Returns the name that messages give to a use. */
 ATTN_API const char *attn_use_text(int use);
-/* Writes the first n bytes of a text for a message: at most 80, with bytes that
- * are not printable ASCII as \xHH. */
+/* Writes up to 80 bytes of a text for a message; bytes that are not printable
+ * ASCII become \xHH. */
 enum { ATTN_QUOTED = 4 * 80 + 8 };
 ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
-/* Returns the Levenshtein distance of two texts; 64 if one has more than 63
+/* Returns the Levenshtein distance of two texts; 64 if either has more than 63
  * bytes. */
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb);
 
 /* ---- option_hints.c ---- */
-struct attn_synonym { /* a row of synonyms.h */
+struct attn_synonym { /* other tools' names for an option, a row of
+                       * synonyms.h */
     const char *answer, *names;
 };
-struct attn_options {        /* what a command accepts */
+struct attn_options {        /* the options that a command accepts */
     const char *const *name; /* "--seed", "SPEC", "--format=json" */
     const struct attn_synonym *synonym;
     int names, synonyms;
 };
-/* True if the command accepts the beginning of this answer. */
+/* True if the answer begins with something that the command accepts. */
 ATTN_API bool attn_hint_applies(const char *answer,
                                 const struct attn_options *o);
-/* How different a hint may be; each level includes those before it. */
+/* How far a hint may be from the word; each level includes those before it. */
 enum {
     ATTN_HINT_NAMED, /* another spelling, or another tool's name */
     ATTN_HINT_BEGUN, /* the beginning of a name */
     ATTN_HINT_NEAR   /* a name one or two letters away */
 };
-/* Returns what was meant by an option that the command lacks: a name of `o` or
- * the answer of a synonym; NULL: nothing similar. */
+/* Returns what the user meant by an option that the command does not have: a
+ * name in `o`, or the answer of a synonym. NULL if nothing is similar. */
 ATTN_API const char *attn_option_hint(const char *word,
                                       const struct attn_options *o, int how);
 
@@ -8345,7 +8430,7 @@ ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED])
     snprintf(at, (size_t)(end - at), "%s", n > most ? "..." : "");
 }
 
-/* Keeps only one row of the table of distances. */
+/* Needs only one row of the table of distances at a time. */
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     int row[64];
@@ -8375,9 +8460,10 @@ ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
 #ifndef ATTN_DESCRIPTOR_1
 #define ATTN_DESCRIPTOR_1
 
-/* Returns the descriptor that "-", /dev/stdout or /dev/fd/7 names, or -1 for
- * other paths. Write to the descriptor itself: opening the path again fails if
- * it is a socket, and reaches another file if it was renamed over. */
+/* Returns the descriptor that "-", /dev/stdout or a path like /dev/fd/7 names,
+ * or -1 for other paths. The caller must write to the descriptor itself:
+ * opening the path again fails if it is a socket, and opens another file if a
+ * file was renamed to the path. */
 ATTN_API int attn_descriptor(const char *path);
 
 #endif
@@ -8404,12 +8490,14 @@ ATTN_API int attn_descriptor(const char *path)
     return -1;
 }
 
-/* option_hints.c: suggests what was meant by an option that a command lacks. */
+/* option_hints.c: suggests what the user meant by an option that a command does
+ * not have. */
 
 enum { HINT_BYTES = 64 };
 
-/* Writes "-Max_Tokens=3" as "--max-tokens", the form in which names are
- * compared. A single letter stays as it is, because -V and -v differ. */
+/* Writes a word in the form in which names are compared: "-Max_Tokens=3"
+ * becomes "--max-tokens". A single letter stays as it is, because -V and -v are
+ * different options. */
 static void hint_form(const char *word, char form[HINT_BYTES])
 {
     const size_t length = strcspn(word, "=");
@@ -8444,8 +8532,8 @@ ATTN_API bool attn_hint_applies(const char *answer,
     return false;
 }
 
-/* Returns the largest edit distance of a typo: two letters, one in a name of
- * three, none in shorter ones. */
+/* Returns the maximum edit distance of a typo: two letters, one if the name has
+ * three letters, none if it is shorter. */
 static int hint_limit(const char *form)
 {
     const size_t letters = strlen(form) - strspn(form, "-");
@@ -8458,7 +8546,8 @@ struct hint { /* the best match so far */
     int distance;
 };
 
-/* Takes the answer if the name, of n bytes, is nearer than all before it. */
+/* Stores the answer if the name, of n bytes, is nearer than all names
+ * before. */
 static void hint_try(struct hint *h, const char *name, size_t n,
                      const char *answer)
 {
@@ -8472,8 +8561,8 @@ static void hint_try(struct hint *h, const char *name, size_t n,
     }
 }
 
-/* Returns the answer whose name in another tool is nearest, at most `limit`
- * away. */
+/* Returns the answer for the nearest name of another tool's option, if it is at
+ * most `limit` letters away. */
 static const char *hint_synonym(const char *form, const struct attn_options *o,
                                 int limit)
 {
@@ -8492,7 +8581,7 @@ static const char *hint_synonym(const char *form, const struct attn_options *o,
     return h.answer;
 }
 
-/* Returns the nearest option, at most `limit` away. */
+/* Returns the nearest option, if it is at most `limit` letters away. */
 static const char *hint_name(const char *form, const struct attn_options *o,
                              int limit)
 {
@@ -8503,7 +8592,7 @@ static const char *hint_name(const char *form, const struct attn_options *o,
     return h.answer;
 }
 
-/* Returns the shortest option that begins with `form`. */
+/* Returns the shortest option whose name begins with `form`. */
 static const char *hint_begun(const char *form, const struct attn_options *o)
 {
     const size_t n = strlen(form);
@@ -8535,27 +8624,27 @@ ATTN_API const char *attn_option_hint(const char *word,
     return hint;
 }
 
-/* search_settings.h: applies options to the search. */
+/* search_settings.h: applies the options to the search settings of the spec. */
 #ifndef ATTN_SEARCH_SETTINGS_1
 #define ATTN_SEARCH_SETTINGS_1
 
-/* Returns the temperature; 0: always take the best token. */
+/* Returns the temperature; 0 means always the most likely token. */
 ATTN_API float attn_settings_temperature(const struct attn_settings *s);
-/* Changes `o`, the search of the spec, by the options. stated: the spec states
- * its beam. */
+/* Changes `o`, the search settings of the spec, by the options. `stated`: the
+ * spec sets the beam. */
 ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
                                   int64_t seed, struct attn_search_options *o);
-/* Returns the options that cannot be combined with the others; NULL: none. use:
- * ATTN_FOR_LINES or ATTN_FOR_PROMPT. */
+/* Returns a message about options that cannot be combined, or NULL if all can.
+ * `use` is ATTN_FOR_LINES or ATTN_FOR_PROMPT. */
 ATTN_API const char *attn_settings_wrong(const struct attn_settings *s,
                                          int use);
 
 #endif
 
-/* search_settings.c: applies options to the search. */
+/* search_settings.c: applies the options to the search settings of the spec. */
 
-/* Returns the temperature: without --temperature 1 if another sampling option
- * is given, else 0. */
+/* Returns the temperature. Without --temperature it is 1 if any other sampling
+ * option is given, otherwise 0. */
 ATTN_API float attn_settings_temperature(const struct attn_settings *s)
 {
     const struct attn_sampling *o = &s->sampling;
@@ -8564,8 +8653,8 @@ ATTN_API float attn_settings_temperature(const struct attn_settings *s)
     return o->top_k > 0 || o->top_p > 0.0f || o->min_p > 0.0f ? 1.0f : 0.0f;
 }
 
-/* Returns the beam. --nbest widens only a default beam, because a beam that
- * --beam or the spec states decides the result. */
+/* Returns the beam. --nbest widens it only if neither --beam nor the spec sets
+ * it, because the beam affects the result. */
 static int64_t settings_beam(const struct attn_settings *s, int stated,
                              int64_t beam)
 {
@@ -8614,25 +8703,23 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 
 /* program.h: the program that an emitted file contains under ATTNC_MAIN. It
  * reads lines from stdin and prints answers on stdout. The model decides what a
- * line is:
- *   text if the weights have a vocabulary, else token ids;
- *   a row of numbers if the model reads these; an empty line ends a block of
- *   rows. Kind attention reads three blocks (queries, keys, values) as one
- *   question.
- * The options are rows of runtime/options/option_rows.h. attnc run and attnc
- * score are this program, too, on an engine's model.
- *
- * Exit codes: 0 done, 2 usage, 3 bad input (all other lines are answered), 4
- * I/O, 5 memory, 6 another processor, 70 a bug. */
+ * line is: text, if the weights have a vocabulary, or token ids; or a row of
+ * numbers, of which an empty line ends a block. A model of `kind: attention`
+ * reads three blocks (queries, keys, values) as one question. The options are
+ * the rows of runtime/options/option_rows.h. attnc run and attnc score are also
+ * this program, with an engine as the model. Exit codes: 0 done, 2 usage, 3 bad
+ * input (all other lines are answered), 4 I/O, 5 memory, 6 another processor,
+ * 70 a bug. */
 #ifndef ATTN_PROGRAM_1
 #define ATTN_PROGRAM_1
 
 enum {
-    PROGRAM_PARTS = 32,     /* limit of lines answered together */
-    PROGRAM_ROWS = 8192,    /* soft limit of their rows */
-    PROGRAM_LINE = 1 << 20, /* limit of a line, in bytes */
-    PROGRAM_WHY = 512,      /* limit of a message */
-    PROGRAM_FILES = 2       /* mapped files: weights, a state */
+    PROGRAM_PARTS = 32,     /* maximum parts that are answered together */
+    PROGRAM_ROWS = 8192,    /* rows after which a batch takes no more parts */
+    PROGRAM_LINE = 1 << 20, /* maximum bytes of a line */
+    PROGRAM_WHY = 512,      /* maximum bytes of a message */
+    PROGRAM_FILES = 2       /* maximum number of mapped files: the weights and a
+                             * state */
 };
 
 struct room { /* memory that only grows */
@@ -8645,30 +8732,31 @@ struct program_list {
     int64_t n;
 };
 
-struct program_side { /* the tokens of source or target */
+struct program_side { /* how source or target tokens are read and written */
     int64_t size; /* every id is below this */
 };
 
-/* How a text is encoded. Text that is ids needs no encoding. */
+/* How a text is encoded. Token ids need no encoding. */
 enum {
-    TOKENS_LINE,  /* complete, with the vocabulary's template */
-    TOKENS_PLAIN, /* complete, without the template */
-    TOKENS_BEGUN  /* continues an earlier text */
+    TOKENS_LINE,  /* a complete text, with the vocabulary's template */
+    TOKENS_PLAIN, /* a complete text, without the template */
+    TOKENS_BEGUN  /* the continuation of an earlier text */
 };
 
 struct program {
-    const char *name; /* argv[0] */
+    const char *name; /* name of the program, argv[0] */
     const struct attn_model *m;
     const char *path; /* file of the packed weights */
-    const char *file; /* its contents */
+    const char *file; /* contents of that file */
     int64_t bytes;
-    const void *packed; /* the weights in `file` */
+    const void *packed; /* the packed weights within `file` */
     struct program_side source, target;
-    int status;            /* exit code; above 3 it ends the program */
-    char why[PROGRAM_WHY]; /* the error in a line or an option */
+    int status;            /* exit code; a value above 3 ends the program */
+    char why[PROGRAM_WHY]; /* what is wrong with a line or an option */
     /* options */
     int use;        /* one of ATTN_FOR_LINES etc. */
-    uint64_t given; /* bits: rows of program_option */
+    uint64_t given; /* options that were given, as bits by row of
+                     * program_option */
     struct attn_settings set;
     struct program_list stop, suppress;
     const char *prompt, *save_state, *load_state, *system;
@@ -8677,24 +8765,29 @@ struct program {
     /* lines */
     char *buffer; /* [PROGRAM_LINE + 1] */
     int64_t begin, end;
-    int over;     /* end of input: nothing follows the buffer */
+    int over;     /* the input has ended; only the buffer is left */
     int64_t line; /* number of the last line read */
-    /* the parts (lines, or blocks of lines) of one batch */
-    int64_t width; /* items of a row: 1 token, or its numbers */
-    int64_t n;     /* items of this batch so far */
-    int64_t parts; /* complete parts */
-    int64_t ended; /* complete parts of all batches */
+    /* the parts of a batch; a part is a line or a block of lines */
+    int64_t width; /* items per row: 1 token, or the numbers of a row */
+    int64_t n;     /* number of items in this batch so far */
+    int64_t parts; /* number of complete parts in this batch */
+    int64_t ended; /* number of complete parts in all batches */
     int32_t start[PROGRAM_PARTS + 1]; /* first row of each part */
-    int bad[PROGRAM_PARTS];           /* rejected: no answer */
-    int64_t last[PROGRAM_PARTS];      /* number of each part's last line */
-    int refused;                      /* the incomplete part has a bad line */
-    int64_t beyond; /* its rows beyond the longest input, dropped */
+    int bad[PROGRAM_PARTS];           /* [parts]: rejected, so it has no
+                                       * answer */
+    int64_t last[PROGRAM_PARTS];      /* [parts]: number of the last line */
+    int refused;                      /* the part being read has an invalid
+                                       * line */
+    int64_t beyond; /* rows of that part beyond the maximum, which were
+                     * dropped */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
-    struct room types; /* token types of items, for pairs */
-    int64_t more;      /* extra ids of a pair beyond those of its text */
+    struct room types; /* token types of the items, for --pairs */
+    int64_t more;      /* ids that a pair has in addition to those of its
+                        * texts */
     struct attn_pool *pool;
-    const struct attn_parallel *parallel; /* NULL: one thread */
+    const struct attn_parallel *parallel; /* threads that run calls; NULL: one
+                                           * thread */
 };
 
 struct score_pair { /* ids of an input, and of an output with its end token */
@@ -8707,7 +8800,8 @@ enum { OPTION_FLAG, OPTION_WHOLE, OPTION_REAL, OPTION_TEXT, OPTION_LIST };
 struct program_option {
     const char *group, *name;
     const char *takes; /* placeholder of the value; NULL: no value */
-    int kind, use;     /* bits of ATTN_FOR_LINES etc. */
+    int kind, use;     /* kind of the option; uses that it applies to, bits
+                        * ATTN_FOR_LINES etc. */
     size_t at;         /* offset of the value in struct program */
     double least, most, default_value;
     const char *help;
@@ -8715,9 +8809,10 @@ struct program_option {
 
 #endif
 
-/* program_messages.c: messages on stderr. */
+/* program_messages.c: prints messages on stderr. */
 
-/* Prints "NAME: error: ..." and sets the exit code, which ends the program. */
+/* Prints "NAME: error: ..." and sets the exit code, so that the program
+ * ends. */
 static void program_fail(struct program *p, int code, const char *fmt, ...)
 {
     va_list ap;
@@ -8751,9 +8846,9 @@ static void program_refuse(struct program *p, int64_t line)
     p->status = 3;
 }
 
-/* program.c: functions that all parts of the program use. */
+/* program.c: functions that all parts of the program share. */
 
-/* Sets p->why. Returns -1. */
+/* Sets p->why to a message. Returns -1. */
 static int64_t program_wrong(struct program *p, const char *fmt, ...)
 {
     va_list ap;
@@ -8764,13 +8859,13 @@ static int64_t program_wrong(struct program *p, const char *fmt, ...)
     return -1;
 }
 
-/* Flushes `to`. After an earlier failed write, errno may be of another call, so
- * it writes one more byte to get the reason. */
+/* Flushes `to`. If an earlier write failed, errno may be that of another call
+ * by now, so writes one more byte, which sets it to the reason. */
 static void program_flush(struct program *p, FILE *to)
 {
     const int lost = ferror(to);
 
-    errno = EIO; /* in case that byte can be written */
+    errno = EIO; /* the reason, if that byte can be written */
     if (lost) {
         clearerr(to);
         fputc('\n', to);
@@ -8779,8 +8874,8 @@ static void program_flush(struct program *p, FILE *to)
         program_fail(p, 4, "cannot write to stdout: %s", strerror(errno));
 }
 
-/* Grows the memory to at least `bytes`. Returns NULL, after a message, if there
- * is not enough. */
+/* Grows the memory to at least `bytes`. If there is not enough, prints a
+ * message and returns NULL. */
 static void *program_grow(struct program *p, struct room *r, int64_t bytes)
 {
     const int64_t more = bytes + bytes / 4 + 1;
@@ -8797,7 +8892,7 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     return at;
 }
 
-/* Frees the memory that grew, except for the model's. */
+/* Frees all memory of the program, except for the model's. */
 static void program_free(struct program *p)
 {
     free(p->items.at);
@@ -8811,19 +8906,20 @@ static void program_free(struct program *p)
     free(p->buffer);
 }
 
-/* Returns the use that the options ask for, one of ATTN_FOR_LINES etc. Sets
- * p->status, after a message, if they cannot be combined. */
+/* Returns the use that the options select, one of ATTN_FOR_LINES etc. If they
+ * cannot be combined, prints a message and sets p->status. */
 static int program_use(struct program *p);
-/* Run before the first line is read, and after the last. */
+/* Called before the first line is read, and after the last. */
 static void program_prepare(struct program *p);
 static void program_finish(struct program *p);
-/* Converts a line to ids, which it appends to the batch at `ids`. Returns their
- * number, or -1. */
+/* Converts a line to ids, which are appended to the batch at `ids`. Returns
+ * their number, or -1. */
 static int64_t program_question(struct program *p, const char *line,
                                 int64_t bytes, int32_t *ids);
-/* Returns the number of rows of a part to keep, or -1 with p->why. */
+/* Returns how many rows of a part are kept, or -1 with p->why. */
 static int64_t program_part(struct program *p, int64_t rows);
-/* Prints the answers to a batch: a line, or a block of lines, for each part. */
+/* Prints the answers to the parts of a batch, each a line or a block of
+ * lines. */
 static void program_answer(struct program *p);
 
 #define PROGRAM_ATTNC "0.1.0"
@@ -9054,8 +9150,8 @@ static const char *option_hint(const struct program *p, const char *word,
     return attn_option_hint(word, &o, how);
 }
 
-/* Returns the row of an option, or NULL. *value is set if the value is in the
- * same word. A word such as -ngl is not -n with a value. */
+/* Returns the row of an option, or NULL if there is none. Sets *value if the
+ * word contains it too. A word such as -ngl is not -n with a value. */
 static const struct program_option *
 option_of(const struct program *p, const char *word, const char **value)
 {
@@ -9220,7 +9316,8 @@ static void program_version(struct program *p)
 
 /* ---- reading ---- */
 
-/* True if --help or -h stands anywhere but as a value. */
+/* True if the words contain --help or -h, other than as the value of an
+ * option. */
 static int words_help(const struct program *p, int n, char **word)
 {
     const char *value;
@@ -9235,8 +9332,8 @@ static int words_help(const struct program *p, int n, char **word)
     return 0;
 }
 
-/* Parses an option, with its value perhaps in `next`. Returns the words
- * read. */
+/* Parses an option, whose value may be `next`. Returns how many words it
+ * used. */
 static int words_option(struct program *p, const char *word, const char *next)
 {
     const char *value;
@@ -9269,7 +9366,7 @@ static void words_operand(struct program *p, const char *word)
         p->path = word;
 }
 
-/* Rejects options that do not apply to this use. */
+/* Rejects options that do not apply to the selected use. */
 static void words_check(struct program *p)
 {
     p->use = program_use(p);
@@ -9281,7 +9378,7 @@ static void words_check(struct program *p)
     }
 }
 
-/* Parses the command line. Returns 0 if the program has nothing left to do. */
+/* Parses the command line. Returns 0 if nothing is left to do. */
 static int program_words(struct program *p, int n, char **word)
 {
     int options = 1, i = 0;
@@ -9315,13 +9412,13 @@ static int program_words(struct program *p, int n, char **word)
     return p->status == 0;
 }
 
-/* program_file.c: maps the files that the program reads: the weights, a saved
- * state. If one is truncated while in use, the program reports that and exits
- * with status 4. */
+/* program_file.c: maps the files that the program reads: the weights and a
+ * saved state. If one is truncated while in use, the program reports that and
+ * exits with status 4. */
 
-/* State for the signal handler, set before a file is used. */
+/* state of the signal handler, set before a file is used */
 static struct {
-    const char *name; /* argv[0] */
+    const char *name; /* name of the program, argv[0] */
     const char *path, *at;
     int64_t bytes;
     dev_t device;
@@ -9334,8 +9431,8 @@ static void file_print(const char *text)
         return; /* stderr is closed */
 }
 
-/* Reports a bus error in a mapped file, with async-signal-safe calls only.
- * Other bus errors get the default action. */
+/* Reports a bus error in a mapped file, with async-signal-safe calls only. Any
+ * other bus error gets the default action. */
 static void file_vanished(int sig, siginfo_t *info, void *context)
 {
     const uintptr_t at = (uintptr_t)info->si_addr;
@@ -9360,7 +9457,8 @@ static void file_watch(const struct program *p, const char *path,
     struct sigaction act;
     int i = 0;
 
-    while (program_files[i].at) /* never full: it has a place for every file */
+    while (program_files[i].at) /* ends, because the table has a place for every
+                                 * file */
         i++;
     program_files[i].name = p->name;
     program_files[i].path = path;
@@ -9378,7 +9476,8 @@ static void file_watch(const struct program *p, const char *path,
 static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes)
 {
-    static _Alignas(64) const char nothing[64]; /* stands for an empty file */
+    static _Alignas(64) const char nothing[64]; /* the contents of an empty
+                                                 * file */
     const char *file = nothing;
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -9425,19 +9524,19 @@ static void program_weights(struct program *p)
     p->source.size = p->m->source_vocab;
     p->target.size = p->m->target_vocab;
     if (p->m->kind == ATTN_DECODER)
-        p->source = p->target; /* it continues its input */
+        p->source = p->target; /* a decoder continues its input */
     p->packed = p->file + h.weights_at;
     if (h.random > 0 && !p->quiet)
         fprintf(stderr, "%s: weights are random (seed %llu)\n", p->name,
                 (unsigned long long)(h.random - 1));
 }
 
-/* program_lines.c: reads lines of stdin, converts them to tokens or numbers,
+/* program_lines.c: reads lines from stdin, converts them to tokens or numbers,
  * and collects them in parts. */
 
 /* ---- tokens ---- */
 
-/* True at the end of a number: at a space, or at the end of the line. */
+/* True if a number may end here: at a space, or at the end of the line. */
 static int ends_number(const char *at, const char *end)
 {
     return at == end || *at == ' ' || *at == '\t' || *at == '\r';
@@ -9473,7 +9572,7 @@ static int64_t read_ids(struct program *p, const struct program_side *s,
     return n;
 }
 
-/* Returns an upper bound of the number of tokens in `bytes` bytes. */
+/* Returns an upper bound of the number of tokens in a text of `bytes` bytes. */
 static int64_t program_most(const struct program *p,
                             const struct program_side *s, int64_t bytes)
 {
@@ -9482,7 +9581,7 @@ static int64_t program_most(const struct program *p,
     return bytes + 2;
 }
 
-/* Converts a line to tokens in ids[program_most()]. Returns their number or
+/* Converts a text to tokens in ids[program_most()]. Returns their number, or
  * -1. */
 static int64_t program_tokens(struct program *p, const struct program_side *s,
                               int place, const char *text, int64_t bytes,
@@ -9496,7 +9595,7 @@ static int64_t program_tokens(struct program *p, const struct program_side *s,
 
 enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
 
-/* Reads once, appending to the buffer. */
+/* Reads input once and appends it to the buffer. */
 static void line_fill(struct program *p)
 {
     ssize_t n = -1;
@@ -9515,7 +9614,7 @@ static void line_fill(struct program *p)
     p->over = n <= 0;
 }
 
-/* Skips the rest of a line that is too long. Returns its length. */
+/* Skips the rest of a line that is too long. Returns the length of the line. */
 static int64_t line_drop(struct program *p)
 {
     int64_t dropped = 0;
@@ -9532,8 +9631,9 @@ static int64_t line_drop(struct program *p)
     }
 }
 
-/* Reads the next line, without a byte order mark before the first. With `wait`
- * 0 it does not block but returns LINE_WAIT. LINE_LONG sets p->why. */
+/* Reads the next line. Before the first, skips a byte order mark. If `wait` is
+ * 0 and reading would block, returns LINE_WAIT. If it returns LINE_LONG, p->why
+ * is set. */
 static int program_line(struct program *p, int wait, const char **text,
                         int64_t *n)
 {
@@ -9571,7 +9671,7 @@ static int program_line(struct program *p, int wait, const char **text,
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)
 {
-    char text[512], *next; /* one number; the byte after it */
+    char text[512], *next; /* the text of one number, and the byte after it */
     int64_t n = 0, at = 0;
 
     while (at < bytes) {
@@ -9618,7 +9718,7 @@ static void program_end_part(struct program *p)
     p->start[p->parts] = (int32_t)(first + rows);
 }
 
-/* True if the incomplete part has the largest number of rows allowed. */
+/* True if the part being read has the maximum number of rows. */
 static int part_full(const struct program *p)
 {
     return p->n / p->width - p->start[p->parts]
@@ -9633,7 +9733,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     int64_t n = 0;
 
     if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
-        return; /* empty lines before the first block */
+        return; /* skip empty lines before the first block */
     const int64_t taken = attn_min(bytes, PROGRAM_LINE);
     const int64_t most = p->more
                        + attn_max(program_most(p, &p->source, taken),
@@ -9659,7 +9759,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
         program_end_part(p);
 }
 
-/* Reads up to `most` parts. Returns 0 at the end of input. */
+/* Reads up to `most` parts. Returns 0 at the end of the input. */
 static int program_read(struct program *p, int64_t most)
 {
     const char *text = NULL;
@@ -9712,12 +9812,13 @@ static void program_run(struct program *p)
     program_finish(p);
 }
 
-/* program_generate.c: answers lines with the search of the spec and the
- * options, all lines of a batch at once. */
+/* program_generate.c: answers each line by a search, whose settings come from
+ * the spec and the options. All lines of a batch are searched together. */
 
-static struct { /* static, because only the parts that generate need it */
+static struct { /* static, because only the files that generate need it */
     struct attn_search_options o;
-    int64_t answered, fewer; /* lines; those with fewer than --nbest answers */
+    int64_t answered, fewer; /* number of lines answered; of those with fewer
+                              * than --nbest answers */
 } search;
 
 static int program_use(struct program *p)
@@ -9738,8 +9839,8 @@ static int program_use(struct program *p)
 
 /* ---- options ---- */
 
-/* Appends the tokens of an option's text after the first `n` of r. Returns
- * their number; 0 after a message. */
+/* Appends the tokens of an option's text to r, which has n tokens. Returns how
+ * many were appended; 0 after a message. */
 static int64_t option_tokens(struct program *p, const char *option,
                              const char *text, struct room *r, int64_t n)
 {
@@ -9759,8 +9860,8 @@ static int64_t option_tokens(struct program *p, const char *option,
     return 0;
 }
 
-/* Lists the suppressed sequences, each after its length: the spec's first, then
- * those of --suppress. */
+/* Lists the suppressed sequences, each preceded by its length: those of the
+ * spec, then those of --suppress. */
 static void program_suppress(struct program *p)
 {
     int64_t n = search.o.process.suppress_size;
@@ -9800,7 +9901,8 @@ static void program_prepare(struct program *p)
 
 /* ---- lines ---- */
 
-/* Checks that the model has room for a line's tokens and an answer. */
+/* Converts a line to ids, and checks that the model has room for them and an
+ * answer. */
 static int64_t program_question(struct program *p, const char *line,
                                 int64_t bytes, int32_t *ids)
 {
@@ -9839,9 +9941,9 @@ static void print_ids(const int32_t *ids, int64_t n)
         printf(i > 0 ? " %d" : "%d", (int)ids[i]);
 }
 
-/* Searches the answers of the parts that are questions; asks[i] is set if part
- * i is one. Writes out[] and found[] for these parts in order. Returns 0 after
- * a message. */
+/* Searches for answers to the parts that are questions. Sets asks[i] if part i
+ * is one, and writes out[] and found[] for the questions in order. Returns 0
+ * after a message. */
 static int program_find(struct program *p, int *asks, int64_t *found,
                         struct attn_hypothesis *out)
 {
@@ -9933,11 +10035,12 @@ static void program_finish(struct program *p)
                      (long long)search.answered, (long long)search.o.beam);
 }
 
-/* program_score.c: --score. Each line is an input, a tab and an output. The
- * answer is the output's log-probability, a tab, and the log-probability of
- * each token, including the end token. */
+/* program_score.c: --score. Each line is an input, a tab, and an output. The
+ * answer is the log-probability of the output, a tab, and the log-probability
+ * of each token, including the end token. */
 
-/* Sets p->why to what the model does not accept of a pair. Returns -1. */
+/* Sets p->why to the reason why the model does not accept a pair. Returns
+ * -1. */
 static int64_t score_refuse(struct program *p, const struct score_pair *x)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
@@ -9969,7 +10072,7 @@ static int64_t score_refuse(struct program *p, const struct score_pair *x)
                          target_n, most);
 }
 
-/* Prints the answer to a pair. Returns -1, with p->why, if there is none. */
+/* Prints the answer to a pair. Returns -1, with p->why, if it has none. */
 static int64_t score_ids(struct program *p, const struct score_pair *x)
 {
     int error = -1;
@@ -10052,11 +10155,14 @@ static void program_scores(struct program *p)
     }
 }
 
-/* program_state.c: writes the file of --save-state, complete or not at all. It
- * never replaces a file that the program reads, except that of --load-state,
- * nor any other file that is neither empty nor a saved state. */
+/* program_state.c: writes the file of --save-state, which appears complete or
+ * not at all. It never replaces a file that the program reads, except for that
+ * of --load-state, nor a file that is neither empty nor a saved state. */
 
-enum { STATE_PATH = 4096 + 256 }; /* a path and a temporary suffix */
+enum {
+    STATE_PATH = 4096 + 256
+}; /* maximum length of a path with a temporary
+    * suffix */
 
 static bool state_is_read(const struct program *p, const struct stat *st)
 {
@@ -10073,7 +10179,7 @@ static bool state_is_read(const struct program *p, const struct stat *st)
     return false;
 }
 
-/* True if the file begins as a saved state of any format does. */
+/* True if the file begins like a saved state of any format. */
 static bool state_is_there(const char *path)
 {
     char head[8];
@@ -10085,7 +10191,8 @@ static bool state_is_there(const char *path)
     return attn_state_begins(head, n);
 }
 
-/* Sets p->status, after a message, if a file is there that must stay. */
+/* If a file at the path must not be replaced, prints a message and sets
+ * p->status. */
 static void state_may_replace(struct program *p)
 {
     const char *path = p->save_state;
@@ -10119,8 +10226,9 @@ static bool state_write(FILE *f, const char *state, int64_t bytes, bool sync)
     return well;
 }
 
-/* Writes a temporary file in the same directory and renames it to `path`, with
- * the signals that end the program blocked. Returns false with errno set. */
+/* Writes a temporary file in the same directory and renames it to `path`.
+ * Meanwhile, signals that would end the program are blocked. Returns false with
+ * errno set. */
 static bool state_replace(const char *path, const char *state, int64_t bytes)
 {
     const char *slash = strrchr(path, '/');
@@ -10148,8 +10256,8 @@ static bool state_replace(const char *path, const char *state, int64_t bytes)
     return well;
 }
 
-/* Writes to the file of --save-state: follows links; writes to pipes and
- * devices directly. */
+/* Writes the state to the file of --save-state. Follows links, and writes to
+ * pipes and devices directly. */
 static void state_put(struct program *p, const char *state, int64_t bytes)
 {
     const char *path = p->save_state;
@@ -10158,13 +10266,14 @@ static void state_put(struct program *p, const char *state, int64_t bytes)
     struct stat st;
     bool well;
 
-    signal(SIGXFSZ, SIG_IGN); /* a write fails with EFBIG instead */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails with
+                               * EFBIG */
     if (fd == STDOUT_FILENO) {
         fwrite(state, 1, (size_t)bytes, stdout);
         program_flush(p, stdout);
         return;
     }
-    state_may_replace(p); /* it may have appeared since the answer began */
+    state_may_replace(p); /* a file may have appeared since the answer began */
     if (p->status != 0)
         return;
     if (fd >= 0)
@@ -10184,20 +10293,25 @@ static void state_put(struct program *p, const char *state, int64_t bytes)
 }
 
 /* program_stream.c: --prompt. Answers one text token by token; for a decoder,
- * prints the prompt first. The state after the answer can be saved, and loaded
- * again by this program or attnc run. */
+ * prints the prompt first. The state after the answer can be saved. This
+ * program or attnc run can load it and continue. */
 
 struct program_stream {
     struct attn_stream s;
-    const struct attn_state_header *state; /* state to continue from, or NULL */
+    const struct attn_state_header *state; /* the state that was loaded, or
+                                            * NULL */
     int64_t state_bytes;
-    uint64_t weights;         /* hash of the weights, for states */
-    int begun;                /* true: continues an earlier text */
-    FILE *to;                 /* stderr if stdout has the state */
-    int64_t n;                /* tokens of the prompt */
-    int64_t printed;          /* ids printed */
-    int64_t count;            /* tokens of the answer, without the prefix */
-    double from, first, last; /* seconds: start, first and last token */
+    uint64_t weights;         /* hash of the weights, which a state must
+                               * match */
+    int begun;                /* the text continues an earlier one */
+    FILE *to;                 /* where the answer goes: stderr if the state goes
+                               * to stdout */
+    int64_t n;                /* number of tokens in the prompt */
+    int64_t printed;          /* number of ids printed */
+    int64_t count;            /* number of tokens in the answer, without the
+                               * prefix */
+    double from, first, last; /* times in seconds: start, first token, last
+                               * token */
 };
 
 static double stream_now(void)
@@ -10224,7 +10338,8 @@ static void stream_load(struct program *p, struct program_stream *r)
     r->state = (const void *)file;
     r->begun = r->state->tokens > (search.o.start >= 0);
     if (!p->prompt && !p->set.prefix)
-        search.o.prefix_n = 0; /* the answer began earlier */
+        search.o.prefix_n = 0; /* the state is in the middle of an answer, after
+                                * its prefix */
     if (p->m->kind != ATTN_DECODER && p->prompt)
         program_fail(p, 2,
                      "--prompt: the source was read before the state "
@@ -10248,7 +10363,8 @@ static void stream_prompt(struct program *p, struct program_stream *r)
         r->n = attn_min(r->n, search.o.max_input);
 }
 
-/* Returns the stream's capacity; `lead` of its tokens precede the answer. */
+/* Returns the maximum tokens of the stream; `lead` of these precede the
+ * answer. */
 static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
 {
     const int64_t most = p->m->max_target;
@@ -10264,7 +10380,7 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
     return room;
 }
 
-/* Restores the stream from the state, then feeds it the prompt. */
+/* Restores the stream from the state, then passes the prompt to it. */
 static int stream_restore(struct program *p, struct program_stream *r,
                           int64_t tokens, int64_t bytes)
 {
@@ -10303,8 +10419,8 @@ static int stream_anew(struct program *p, struct program_stream *r,
     return attn_stream_open(&r->s, &request);
 }
 
-/* Opens the stream on a source of `rows`, with room for `tokens`. The prefix
- * counts as part of the answer, for a decoder too. */
+/* Opens the stream for a source of `rows` rows, with room for `tokens` tokens.
+ * The prefix counts as part of the answer, for a decoder too. */
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
@@ -10323,7 +10439,7 @@ static void stream_make(struct program *p, struct program_stream *r,
         program_fail(p, 70, "internal error: the stream failed");
 }
 
-/* Checks that there is room for the prompt, then opens the stream. */
+/* Checks that there is room for the prompt and opens the stream. */
 static void stream_begin(struct program *p, struct program_stream *r)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
@@ -10355,7 +10471,7 @@ static void stream_begin(struct program *p, struct program_stream *r)
         stream_make(p, r, decoder && !r->state ? 0 : rows, room);
 }
 
-/* Parses --stop: strings, or ids if no text is printed. They end the answer. */
+/* Parses --stop: strings that end the answer, or ids if no text is printed. */
 static void stream_ends(struct program *p, struct program_stream *r)
 {
     int64_t n = 0;
@@ -10469,10 +10585,11 @@ static void program_stream(struct program *p)
         stream_save(p, &r);
 }
 
-/* program_answers.c: starts the form of answer that the options ask for, for a
+/* program_answers.c: starts the kind of answers that the options select, for a
  * model that generates. */
 
-/* Holds a conversation, if the model has what that needs. */
+/* Holds a conversation, if the model has the chat template and vocabulary that
+ * this needs. */
 static void program_chat(struct program *p)
 {
     program_prepare(p);
@@ -10502,7 +10619,8 @@ static void program_answers(struct program *p)
 
 /* program_main.c: the main function of the program. */
 
-/* Opens a pool of p->threads threads; if negative, of one per physical core. */
+/* Opens a pool of p->threads threads or, if that is negative, of one per
+ * physical core. */
 static void program_threads(struct program *p)
 {
     const int64_t threads = p->threads < 0 ? attn_cores() : p->threads;

@@ -38,23 +38,24 @@
  *         return 0;
  *     }
  *
- * Compiled as C or C++, beside tiny.c, which is C:
+ * Compile it as C or C++, together with tiny.c, which is C:
  *
  *     cc -O2 -march=x86-64-v3 -c tiny.c
  *     cc example.c tiny.o -lm -o example
  *
- * Every function checks what it is given, and returns an error,
- * ATTN_ERROR_.., or says in words what is wrong. It can't know
- * how long a caller's arrays are, nor memory whose bytes it is
- * not told. A model is open for one thread at a time: others
- * open it once more, which shares the weights' file.
+ * Every function checks its arguments, and returns an error,
+ * ATTN_ERROR_..., or a message. It cannot check the length of
+ * the caller's arrays, nor of memory whose size is not an
+ * argument. A handle belongs to one thread at a time. To use
+ * several threads, open the model once per thread; they share
+ * the mapped weights.
  *
- * Behind these functions is the lower level: calls for batches,
- * caches and streams, in the caller's memory. Weights are read
- * where they lie: in a mapped file, or memory at a multiple of
- * 64 bytes; for all else that of malloc() will do. Nothing is
- * global: any number of threads may share the weights, each
- * with memory of its own.
+ * After these functions comes the lower level: calls for
+ * batches, caches and streams, in the caller's memory. Weights are used
+ * in place. They must be 64-byte aligned, as a mapped file is;
+ * no other pointer has an alignment requirement beyond that of
+ * malloc(). There is no global state: any number of threads may
+ * share the weights if each has its own memory.
  */
 #ifndef TINY_H
 #define TINY_H
@@ -68,22 +69,22 @@
 #define ATTN_BATCH_1
 
 enum {
-    ATTN_PAGE = 64,  /* positions in one page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; for keys, positions */
+    ATTN_PAGE = 64,  /* positions in a page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; in a panel of keys, positions */
     ATTN_SELF = 0,   /* cache of the decoder's own keys */
-    ATTN_CROSS = 1,  /* cache of the encoder's output; further caches are for
-                        layers with a shorter window or other sizes of keys */
-    ATTN_CACHES = 16 /* maximum number of caches of a model */
+    ATTN_CROSS = 1,  /* cache of the encoder's output; higher numbers: caches
+                        of layers with another window or other sizes */
+    ATTN_CACHES = 16 /* most caches of a model */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
- * parts - 1 and returns when all are done. The parts are independent: they may
- * run at once, in any order, or one after the other on one thread. Results are
- * bit-identical for any number of parts. A model uses fewer parts when there is
- * little work.                                                              */
+ * parts - 1 and returns when all calls are done. The parts are independent:
+ * they may run at once, in any order, or one after the other on one thread.
+ * Results are bit-identical for any number of parts. A model uses fewer parts
+ * if there is little work. */
 struct attn_parallel {
-    int64_t parts; /* maximum; the arena has room for this many */
-    void *pool;    /* run()'s first argument */
+    int64_t parts; /* most parts; the arena has room for this number */
+    void *pool;    /* first argument of run() */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
@@ -93,34 +94,42 @@ struct attn_parallel {
  * padding.                                                                  */
 struct attn_batch {
     int64_t sequences;
-    int64_t rows;          /* total of all sequences */
-    const int32_t *start;  /* [sequences + 1] first row of each */
+    int64_t rows;          /* number of rows in all sequences */
+    const int32_t *start;  /* [sequences + 1] first row of each sequence */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: rows already in the cache */
-    const int32_t *select; /* [selected] decode: rows whose logits are needed */
-    int64_t selected;      /* at most `rows` */
+    const int32_t *past;   /* [sequences] decode: number of earlier rows in
+                              the cache */
+    const int32_t *select; /* [selected] decode: indices of the rows whose
+                              logits are needed */
+    int64_t selected;      /* number of selected rows, at most `rows` */
     /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
      * table[c] + q] * cache[c].page_floats.                                 */
     float *pool[ATTN_CACHES]; /* 64-byte aligned */
     const int32_t *pages[ATTN_CACHES];
-    int64_t table[ATTN_CACHES]; /* entries per sequence in pages[] */
-    const int32_t *source;      /* [sequences] decode: row in the page tables
-                                   of the cross caches */
-    const int32_t *source_rows; /* [sources] decode: keys of each such row */
-    /* used only by checks: pages in pool[], rows in the cross tables */
+    int64_t table[ATTN_CACHES]; /* entries per sequence in each table pages[] */
+    const int32_t *source;      /* [sequences] decode: the sequence's row in
+                                   the page tables of the cross caches */
+    const int32_t *source_rows; /* [sources] decode: number of keys in each
+                                   row of the cross tables */
+    /* used only by checks: number of pages in each pool[], number of rows in
+     * the cross tables */
     int64_t pool_pages[ATTN_CACHES], sources;
-    const int32_t *prefix; /* [sequences] masking prefix: keys that all
-                              rows of a sequence see; NULL: none */
+    const int32_t *prefix; /* [sequences] masking prefix: length of the part
+                              that all rows of the sequence see; NULL: none */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers instead of ids; without the
-                              class token's row, which the output has */
-    /* kind attention: rows of numbers; the keys have their own lengths */
+    const float *input;    /* rows of numbers, for a model that reads these
+                              instead of ids; the output also has the rows of
+                              the class token and the like, which the input
+                              lacks */
+    /* for a model of kind attention: rows of numbers; the keys have their own
+     * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] */
-    float *output;            /* decode: [selected, output_columns]; else
-                                 [rows, output_columns], or if pooled,
-                                 [sequences, output_columns]. Unused by
+    const int32_t *key_start; /* [sequences + 1] first key row of each
+                                 sequence */
+    float *output;            /* decode: [selected, output_columns]; others:
+                                 [rows, output_columns] or, if pooled,
+                                 [sequences, output_columns]. Not used by
                                  encode of an encoder-decoder, which fills
                                  the cross caches instead */
     const struct attn_parallel *parallel; /* NULL: one thread */
@@ -141,120 +150,124 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* Errors, all below 0; error_text() describes them. ATTN_STREAM_END and
+/* Errors, all negative; error_text() describes them. ATTN_STREAM_END and
  * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
- * returns them.                                                             */
+ * returns them. */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or result too large */
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or no room for a result */
     ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
     ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
     ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
     ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
     ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0; or pages,
-                                 rows or sources out of range */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0, or an
+                                 entry of another table that is out of range */
     ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
     ATTN_ERROR_OPTION = -9,   /* an option is out of range */
     ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
     ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
-                                 open, or a full slot table */
-    ATTN_ERROR_STATE = -12,   /* a state that is damaged or belongs to
+                                 open, or a table of slots that is full */
+    ATTN_ERROR_STATE = -12,   /* a saved state that is damaged or belongs to
                                  another model */
     ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
     ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
-                                 weights are not */
+                                 weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs
-                                 from the fixed one */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
+                                 compiled-in one */
 };
-enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
+/* The most rows, sequences, tokens or threads. */
+enum { ATTN_MOST = (1 << 29) - 1 };
 
 /* Layout of a cache's pages. Layers whose keys and values have the same sizes
  * and the same window share a cache. A page holds, for each block (a pair of
- * layer and head), keys [4][d_k][16], then values [v_panels][64][16] (panels of
- * 16 columns).                                                              */
+ * layer and head), first the keys [4][d_k][16], then the values
+ * [v_panels][64][16] (panels of 16 columns). */
 struct attn_cache_layout {
-    int64_t of;          /* owner of the rows: ATTN_SELF or ATTN_CROSS */
-    int64_t page_floats; /* 0: the model has no such cache */
+    int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
+    int64_t page_floats; /* floats of a page; 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* rows that a row attends to: itself and those just
-                       before it; 0: all */
-    int64_t states; /* floats of the recurrent layers' state after a row. A
-                       page ends in two states, after its last even and its
+    int64_t window; /* number of rows that a row attends to: itself and the
+                       rows just before it; 0: all */
+    int64_t states; /* floats of the recurrent layers' states after one row.
+                       A page ends in two copies, after its last even and its
                        last odd row, and zeros to a multiple of 16 floats */
 };
 
 /* A compiled model: constants and inner entries. The entries are pure functions
  * without global state, so threads may share a model. They check nothing: an id
  * or a length out of range corrupts memory. Their wrappers, such as
- * NAME_encode_batch(), check.                                               */
+ * NAME_encode_batch(), check the arguments. */
 struct attn_model {
     const char *name;
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: it reads token ids */
-    int64_t class_token; /* rows that inner encode() skips: those of the
-                            class and distillation tokens */
-    int64_t types;       /* number of token types; 0: it reads none */
-    /* Required sizes of each call; 0: any. In order: rows of a source sequence
-     * (with the class token) or of query; new rows of decode; keys that these
-     * attend to; sequences.                                                 */
+    int64_t input_width; /* numbers in an input row; 0: the model reads token
+                            ids */
+    int64_t class_token; /* learned rows (class and distillation token) in
+                            front of each source sequence */
+    int64_t types;       /* number of token types; 0: the model reads none */
+    /* Required sizes of each call; 0: any size. In order: rows of a source
+     * sequence (with the class token) or of a query; new rows of decode; keys
+     * that these attend to; sequences. */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
     int64_t output_columns; /* numbers in a result row */
-    int64_t output_pooled;  /* 1: the result has one row per sequence */
+    int64_t output_pooled;  /* 1: the result has one row for each sequence */
     int64_t weights_bytes;  /* size of the packed weights */
-    const char *dtype;      /* of most matrices: "f32", "int8", etc. */
-    uint64_t weights_hash;  /* hash of names, shapes and layout, also in the
-                               file */
+    const char *dtype;      /* format of most matrices: "f32", "int8", ... */
+    uint64_t weights_hash;  /* hash of names, shapes and layout; the weights
+                               file has the same hash */
     uint64_t spec_hash;     /* hash of everything that affects the results */
     const char *command;    /* the command that packs the weights */
-    int64_t bound_bytes;    /* the struct that bind() fills, and the space
-                               for the tables that it computes */
-    int64_t caches;         /* number of caches: ATTN_SELF, ATTN_CROSS,
-                               others */
+    int64_t bound_bytes;    /* size of the struct that bind() fills, with the
+                               tables that bind() computes */
+    int64_t caches; /* number of caches: at least ATTN_SELF and ATTN_CROSS */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    /* log(sum(exp(x[0 .. n - 1]))), vectorised, bit-identical everywhere */
+    /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
+     * everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
 };
 
 #endif
 
 /* generate.h: options and results of text generation: logits processors,
- * sampling and search; hypotheses; streams, which grow token by token, with
- * their caches and saved states.                                            */
+ * sampling and search; hypotheses; and streams, which grow token by token, with
+ * their caches and saved states. */
 #ifndef ATTN_GENERATE_2
 #define ATTN_GENERATE_2
 
 /* Options of the logits processors, a table of functions that change each row
  * of logits before the search reads it. A logit of -INFINITY forbids a token.
- * Scores are computed from the processed logits, so the other tokens share the
- * probability of forbidden ones.                                            */
+ * Scores are computed from the changed logits, so the share of forbidden tokens
+ * goes to the other tokens. */
 struct attn_process {         /* zero turns an option off */
     int64_t min_length;       /* no end token before this many tokens */
     float repetition_penalty; /* 0 or 1: off */
     int64_t no_repeat_ngram;
-    const int32_t *suppress;       /* sequences, each as its length, then its
-                                      tokens */
+    const int32_t *suppress;       /* forbidden sequences, each as its
+                                      length, then its tokens */
     int64_t suppress_size;         /* number of entries of suppress[] */
-    const int32_t *suppress_first; /* forbidden as the first token after */
-    int64_t suppress_first_count;  /* the prefix, if any; and their number */
-    const int32_t *forbid; /* tokens never produced (start, pad); the end
-                              token is allowed even if listed */
+    const int32_t *suppress_first; /* tokens forbidden as the first of an
+                                      answer, */
+    int64_t suppress_first_count;  /* answer, after any prefix; number of
+                                      these tokens */
+    const int32_t *forbid; /* tokens that are never produced (start, pad);
+                              the end token is allowed even if listed */
     int64_t forbid_count;
 };
 
-/* Sampling: draws tokens instead of taking the best. The steps, in this order:
- * divide logits by the temperature; keep the top_k best; of these, keep the
- * best whose probabilities sum to top_p; of these, keep those at least min_p
- * times as probable as the best. Zero turns a step off.                     */
+/* Sampling: draws a token instead of taking the best. The steps, in this order:
+ * divide the logits by the temperature; keep the top_k best tokens; of these,
+ * keep the best whose probabilities sum to top_p; of these, keep those at least
+ * min_p times as probable as the best. Zero turns a step off. */
 struct attn_sampling {
-    float temperature;  /* 0: always the best token */
-    float top_p, min_p; /* 0 .. 1 */
+    float temperature;  /* 0: takes the best token */
+    float top_p, min_p; /* each from 0 to 1; 0: off */
     int64_t top_k;
     int64_t seed;
 };
@@ -263,64 +276,71 @@ enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
 enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
 struct attn_search_options {
-    int64_t beam;    /* 1: greedy */
-    int64_t results; /* hypotheses to return per sentence */
+    int64_t beam;    /* hypotheses that stay open; 1: greedy */
+    int64_t results; /* number of hypotheses to return for each sentence */
     int64_t rule, penalty;
     float alpha;
-    int64_t max_output;      /* tokens, with the end token; 0: the number of
-                                positions of the model */
-    int64_t max_output_plus; /* >= 0: the limit is also source rows + this */
-    int64_t max_input;       /* > 0: longer inputs are truncated */
-    float patience;          /* recorded rule: stop at round(beam * patience) */
+    int64_t max_output;      /* most tokens of an answer, with the end token;
+                                0: the number of positions of the model */
+    int64_t max_output_plus; /* if not negative, another limit: source rows +
+                                this */
+    int64_t max_input;       /* longer inputs are truncated; 0: no limit */
+    float patience;          /* recorded rule: stops after round(beam *
+                                patience) answers */
     int32_t start, end;
     const int32_t *ends; /* [ends_count] more tokens that end an answer */
     int64_t ends_count;
     const int32_t *prefix; /* [prefix_n] first tokens of every answer */
     int64_t prefix_n;
-    int64_t want_scores; /* greedy: 0 skips log-probabilities */
+    int64_t want_scores; /* greedy: 0 skips the computation of
+                            log-probabilities */
     struct attn_process process;
-    struct attn_sampling sampling;        /* only with beam 1 */
+    struct attn_sampling sampling;        /* only if beam is 1 */
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
 struct attn_hypothesis {   /* one answer, in the search's arena */
-    const int32_t *tokens; /* without start and end; prefix included */
+    const int32_t *tokens; /* answer without start and end token, but with
+                              the prefix */
     int64_t n;
-    int64_t ended;         /* 1: by the end token; 0: by the limit */
+    int64_t ended;         /* 1: the end token came; 0: the limit was reached */
     float score;           /* after the length penalty */
-    float log_probability; /* sum, without penalty */
+    float log_probability; /* sum of log-probabilities, without length
+                              penalty */
 };
 
 /* Reference-counted pages of keys and values, which sequences share. A slot is
- * one sequence's row in the table. Full pages are shared. A partly filled page
- * is copied, up to its last used position, when a second sequence writes to it.
- * Pages that no later row reads are freed.                                  */
+ * one sequence's row in the table. Full pages are shared. If a second sequence
+ * writes to a partly filled page, the page is copied up to its last used
+ * position. Pages that no later row reads are freed. */
 struct attn_cache_group { /* one of the model's caches */
     struct attn_cache_layout is;
     int64_t which;      /* index in the model's cache[] */
     float *pool;        /* [pages] page_floats each, 64-byte aligned */
-    int32_t *table;     /* [slots][width] page of each 64 positions */
-    int32_t *first;     /* [slots] first valid entry; earlier pages are freed */
-    int32_t *refs;      /* [pages] readers of each page */
+    int32_t *table;     /* [slots][width] page of each 64 positions of a slot */
+    int32_t *first;     /* [slots] first valid entry of each slot; earlier
+                           pages are freed */
+    int32_t *refs;      /* [pages] number of slots that use each page */
     int32_t *free_list; /* [pages] stack of free pages */
     int64_t pages, free_count;
 };
-struct attn_cache {  /* all caches of ATTN_SELF or of ATTN_CROSS */
-    int32_t *length; /* [slots] positions stored */
+struct attn_cache {  /* all caches of ATTN_SELF, or all of ATTN_CROSS */
+    int32_t *length; /* [slots] number of positions stored */
     int64_t slots, width, groups;
     struct attn_cache_group group[ATTN_CACHES];
 };
 
 enum {
-    ATTN_STREAM_END = -1, /* the end token or a stop token came */
-    ATTN_STREAM_FULL = -2 /* no space for a token, or none is allowed */
+    ATTN_STREAM_END = -1, /* the end token or a stop token was chosen */
+    ATTN_STREAM_FULL = -2 /* there is no space for a token, or no token is
+                             allowed */
 };
 
-struct attn_stream_room { /* shared by the streams opened together */
+struct attn_stream_room { /* memory that streams opened together share */
     struct attn_cache self, cross;
-    int64_t streams, width; /* number of streams; maximum tokens of each */
+    int64_t streams, width; /* number of streams; most tokens of each */
     int32_t source_rows;
-    int32_t *tokens; /* [streams][width] */
+    int32_t *tokens; /* [streams][width] tokens of each stream */
     int32_t *order;
     float *logits;
     void *arena;
@@ -328,26 +348,29 @@ struct attn_stream_room { /* shared by the streams opened together */
 struct attn_stream {
     const struct attn_model *model;
     const void *bound;
-    struct attn_search_options o; /* start, end, process, sampling */
-    const int32_t *stop;          /* [stops] more tokens that end it */
+    struct attn_search_options o; /* the used members: start, end, prefix,
+                                     process, sampling */
+    const int32_t *stop; /* [stops] further tokens that end the answer */
     int64_t stops;
     struct attn_stream_room *room;
-    int64_t slot;    /* in the room */
-    int32_t *tokens; /* [n] start, prompt, answer */
+    int64_t slot;    /* index in the room */
+    int32_t *tokens; /* [n] start token, prompt and answer */
     int64_t n;
-    int64_t lead; /* tokens before the answer */
-    int64_t read; /* tokens already in the cache */
+    int64_t lead; /* number of tokens before the answer */
+    int64_t read; /* number of tokens in the cache */
     int64_t ended;
 };
 
 struct attn_state_header { /* the first bytes of a saved stream */
     char magic[8];         /* "ATTNST03" */
-    uint64_t hash;         /* of everything after this field */
-    int64_t bytes;         /* of the complete state */
+    uint64_t hash;         /* hash of everything after this member */
+    int64_t bytes;         /* size of the complete state */
     uint64_t model;        /* hash of the model's sizes, spec and weights */
-    int64_t tokens, lead, read, source_rows; /* same as in the stream */
-    /* Followed by int32_t tokens[]; the pages of each self cache, then of each
-     * cross cache, from the first that a later row may read; states.        */
+    int64_t tokens, lead, read, source_rows; /* members of these names in the
+                                                stream; rows of the source */
+    /* The rest: int32_t tokens[]; the pages of each self cache, then of
+     * each cross cache, from the first page that a later row may read; the
+     * states of recurrent layers. */
 };
 
 #endif
@@ -357,28 +380,33 @@ struct attn_state_header { /* the first bytes of a saved stream */
 #ifndef ATTN_HANDLE_1
 #define ATTN_HANDLE_1
 
-struct attn_handle; /* belongs to one thread at a time; open one per thread */
+struct attn_handle; /* used by one thread at a time; every thread can open its
+                     * own */
 
-struct attn_open_options { /* all 0: the limits of the model and its spec */
-    int64_t threads;       /* 0: 1. More need a C file compiled with
-                            * -DATTNC_THREADS -pthread */
-    const struct attn_parallel *parallel; /* your own threads instead */
-    int64_t max_input;  /* tokens or rows of an input; 0: the model's limit */
-    int64_t max_output; /* tokens of an answer; 0: the model's limit */
-    int64_t max_text;   /* bytes of a text; 0: 16 per token */
-    int64_t beam;       /* the widest search; 0: the spec's */
-    int64_t unchecked;  /* 1: read weights from disk when they are first used,
-                         * without comparing them with their hash */
+struct attn_open_options { /* options; if all are 0, the limits are those of the
+                            * model and its spec */
+    int64_t threads;       /* number of threads; 0: 1. More than 1 needs a C
+                            * file compiled with -DATTNC_THREADS -pthread */
+    const struct attn_parallel *parallel; /* the caller's threads, used instead
+                                           * of `threads` */
+    int64_t max_input;  /* maximum tokens or rows of an input; 0: the model's
+                         * limit */
+    int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
+    int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
+    int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
+    int64_t unchecked;  /* 1: do not compare the weights with their hash, so
+                         * that they are read from disk only when they are first
+                         * used */
 };
 
-/* Receives an answer as it grows; a return value other than 0 ends it. The text
- * is not NUL-terminated and is valid during the call only. */
+/* Receives the text of an answer as it grows. Any return value but 0 ends the
+ * answer. The text does not end in NUL and is valid only during the call. */
 typedef int attn_take_text(void *user, const char *text, int64_t bytes);
 typedef int attn_take_id(void *user, int32_t id);
 
 #endif
 
-/* The attnc that wrote this: major * 10000 + minor * 100 + patch. */
+/* Version of attnc: major * 10000 + minor * 100 + patch. */
 #define TINY_ATTNC_VERSION "0.1.0"
 #define TINY_ATTNC_VERSION_NUMBER 100
 
@@ -400,7 +428,7 @@ enum {
 extern "C" {
 #endif
 
-/* The search that the spec asks for. */
+/* Sets *o to the search that the spec asks for. */
 void tiny_options(struct attn_search_options *o);
 
 /* Opens the model and returns its handle, which the caller gives to
@@ -452,11 +480,11 @@ int tiny_score_ids(struct attn_handle *h, const int32_t *source, int64_t n,
 
 /* The lower level.                                                          */
 
-/* The compiled model: its sizes, and inner entries that check
- * nothing. */
+/* Returns the compiled model: its sizes, and inner entries that
+ * check nothing. */
 const struct attn_model *tiny_model(void);
 
-/* model.weights where it is inside the C file, else NULL. */
+/* Returns model.weights if it is inside the C file, else NULL. */
 const void *tiny_embedded(int64_t *bytes);
 
 /* Returns an error in words, a text that is constant; "no error" for a number

@@ -2,9 +2,9 @@
  * from the spec of hash 354fffe91986d0a7 by
  *     attnc compile tiny.yaml --march=x86-64-v3 --parts=model
  *
- * To compile this file (model.c, say):
+ * To compile this file (here model.c):
  *     cc -O2 -std=c11 -march=x86-64-v3 -c model.c
- * model.h declares what others call, with an example.
+ * model.h declares the exported functions and has an example.
  *
  *          44,288  parameters
  *         181,248  bytes of packed weights
@@ -69,9 +69,9 @@ enum {
     MAX_TARGET = 16,
 };
 
-/* Weights, where model.weights has them. A matrix [n, k] in
- * panels of 16 is n / 16 panels, one after the other: in each,
- * for every k in turn, the elements of 16 rows. */
+/* Addresses in model.weights. A matrix [n, k] is stored as
+ * n / 16 consecutive panels of 16 rows; a panel has, for every k
+ * in turn, the elements of its rows. */
 struct encoder_layer {
     const float *self_attn_qkv;          /* [96, 32] in panels of 16 */
     const float *self_attn_qkv_bias;     /* [96] */
@@ -130,22 +130,22 @@ struct weights {
 #define ATTN_BATCH_1
 
 enum {
-    ATTN_PAGE = 64,  /* positions in one page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; for keys, positions */
+    ATTN_PAGE = 64,  /* positions in a page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; in a panel of keys, positions */
     ATTN_SELF = 0,   /* cache of the decoder's own keys */
-    ATTN_CROSS = 1,  /* cache of the encoder's output; further caches are for
-                        layers with a shorter window or other sizes of keys */
-    ATTN_CACHES = 16 /* maximum number of caches of a model */
+    ATTN_CROSS = 1,  /* cache of the encoder's output; higher numbers: caches
+                        of layers with another window or other sizes */
+    ATTN_CACHES = 16 /* most caches of a model */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
- * parts - 1 and returns when all are done. The parts are independent: they may
- * run at once, in any order, or one after the other on one thread. Results are
- * bit-identical for any number of parts. A model uses fewer parts when there is
- * little work.                                                              */
+ * parts - 1 and returns when all calls are done. The parts are independent:
+ * they may run at once, in any order, or one after the other on one thread.
+ * Results are bit-identical for any number of parts. A model uses fewer parts
+ * if there is little work. */
 struct attn_parallel {
-    int64_t parts; /* maximum; the arena has room for this many */
-    void *pool;    /* run()'s first argument */
+    int64_t parts; /* most parts; the arena has room for this number */
+    void *pool;    /* first argument of run() */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
@@ -155,34 +155,42 @@ struct attn_parallel {
  * padding.                                                                  */
 struct attn_batch {
     int64_t sequences;
-    int64_t rows;          /* total of all sequences */
-    const int32_t *start;  /* [sequences + 1] first row of each */
+    int64_t rows;          /* number of rows in all sequences */
+    const int32_t *start;  /* [sequences + 1] first row of each sequence */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: rows already in the cache */
-    const int32_t *select; /* [selected] decode: rows whose logits are needed */
-    int64_t selected;      /* at most `rows` */
+    const int32_t *past;   /* [sequences] decode: number of earlier rows in
+                              the cache */
+    const int32_t *select; /* [selected] decode: indices of the rows whose
+                              logits are needed */
+    int64_t selected;      /* number of selected rows, at most `rows` */
     /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
      * table[c] + q] * cache[c].page_floats.                                 */
     float *pool[ATTN_CACHES]; /* 64-byte aligned */
     const int32_t *pages[ATTN_CACHES];
-    int64_t table[ATTN_CACHES]; /* entries per sequence in pages[] */
-    const int32_t *source;      /* [sequences] decode: row in the page tables
-                                   of the cross caches */
-    const int32_t *source_rows; /* [sources] decode: keys of each such row */
-    /* used only by checks: pages in pool[], rows in the cross tables */
+    int64_t table[ATTN_CACHES]; /* entries per sequence in each table pages[] */
+    const int32_t *source;      /* [sequences] decode: the sequence's row in
+                                   the page tables of the cross caches */
+    const int32_t *source_rows; /* [sources] decode: number of keys in each
+                                   row of the cross tables */
+    /* used only by checks: number of pages in each pool[], number of rows in
+     * the cross tables */
     int64_t pool_pages[ATTN_CACHES], sources;
-    const int32_t *prefix; /* [sequences] masking prefix: keys that all
-                              rows of a sequence see; NULL: none */
+    const int32_t *prefix; /* [sequences] masking prefix: length of the part
+                              that all rows of the sequence see; NULL: none */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers instead of ids; without the
-                              class token's row, which the output has */
-    /* kind attention: rows of numbers; the keys have their own lengths */
+    const float *input;    /* rows of numbers, for a model that reads these
+                              instead of ids; the output also has the rows of
+                              the class token and the like, which the input
+                              lacks */
+    /* for a model of kind attention: rows of numbers; the keys have their own
+     * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] */
-    float *output;            /* decode: [selected, output_columns]; else
-                                 [rows, output_columns], or if pooled,
-                                 [sequences, output_columns]. Unused by
+    const int32_t *key_start; /* [sequences + 1] first key row of each
+                                 sequence */
+    float *output;            /* decode: [selected, output_columns]; others:
+                                 [rows, output_columns] or, if pooled,
+                                 [sequences, output_columns]. Not used by
                                  encode of an encoder-decoder, which fills
                                  the cross caches instead */
     const struct attn_parallel *parallel; /* NULL: one thread */
@@ -195,30 +203,30 @@ typedef void step_function(void *call, int64_t part, int64_t parts);
 
 struct step {
     step_function *run;
-    int64_t flops;           /* of a row; of attention: of a query and
-                                a key */
+    int64_t flops;           /* per row; for attention, per query and
+                                key */
 };
 
-/* Steps that go row by row, one after the other. Their parts are parts of
- * the columns of a product, else of the rows that are next. */
+/* Consecutive steps that work row by row. Threads divide the columns of a
+ * product, and the rows of any other step. */
 struct steps {
     int64_t count;
-    int64_t min_part_rows;   /* with fewer, parts are not of the rows */
-    int64_t block_rows;      /* that take all steps together; 0: all */
+    int64_t min_part_rows;   /* fewest rows for a part of all steps */
+    int64_t block_rows;      /* rows that pass all steps in turn; 0: all */
     struct step step[5];
 };
 
-/* One call of encode(): its arguments, what is computed now, and where in
- * the arena each value lies. Values may lie where others were that are
- * no longer needed. */
+/* One call of encode(): its arguments, its current layer and rows, and the
+ * address of each value in the arena. Values whose lifetimes do not
+ * overlap may share memory. */
 struct encode {
     const struct weights *w;
     const struct attn_batch *b;
     const void *layer_weights;
-    float *cross;                    /* its layer's, in page 0 of a cross cache */
-    const struct steps *steps;       /* that are computed, of the rows .. */
-    int64_t row, rows;               /* .. from `row` on, `rows` of them */
-    int64_t block_rows;              /* as steps has it; never 0 */
+    float *cross;                    /* the same of a cross cache */
+    const struct steps *steps;       /* current steps, */
+    int64_t row, rows;               /* for `rows` rows from `row` on */
+    int64_t block_rows;              /* as in struct steps; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn_keys;           /* 2048 floats a page */
@@ -229,21 +237,21 @@ struct encode {
     float *ffn_w1;                   /* 6144 floats a part */
     float *ffn_w2;                   /* 3072 floats a part */
     float *cross_attn_kv;            /* 64 floats a row */
-    float *scratch;                  /* 4656 floats a part */
+    float *scratch;                  /* 4656 floats per part */
 };
 
-/* One call of decode(): its arguments, what is computed now, and where in
- * the arena each value lies. Values may lie where others were that are
- * no longer needed. */
+/* One call of decode(): its arguments, its current layer and rows, and the
+ * address of each value in the arena. Values whose lifetimes do not
+ * overlap may share memory. */
 struct decode {
     const struct weights *w;
     const struct attn_batch *b;
     const void *layer_weights;
-    float *self;                     /* its layer's, in page 0 of its cache */
-    float *cross;                    /* its layer's, in page 0 of a cross cache */
-    const struct steps *steps;       /* that are computed, of the rows .. */
-    int64_t row, rows;               /* .. from `row` on, `rows` of them */
-    int64_t block_rows;              /* as steps has it; never 0 */
+    float *self;                     /* this layer in page 0 of its cache */
+    float *cross;                    /* the same of a cross cache */
+    const struct steps *steps;       /* current steps, */
+    int64_t row, rows;               /* for `rows` rows from `row` on */
+    int64_t block_rows;              /* as in struct steps; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn;                /* 32 floats a row */
@@ -256,7 +264,7 @@ struct decode {
     float *ffn_w2;                   /* 3072 floats a part */
     float *logits_selected;          /* 32 floats a row */
     float *logits_matmul;            /* 48 floats a row */
-    float *scratch;                  /* 4656 floats a part */
+    float *scratch;                  /* 4656 floats per part */
 };
 
 /* ------------------------------------------------------- encode, decode --- */
@@ -403,7 +411,7 @@ static const struct steps decoder_output_steps = {
     }
 };
 
-/* All rows of all sequences. */
+/* Encodes all rows of all sequences. */
 static void encode(const void *bound, const struct attn_batch *b, void *arena)
 {
     struct encode c;
@@ -425,8 +433,8 @@ static void encode(const void *bound, const struct attn_batch *b, void *arena)
     }
 }
 
-/* New rows of all sequences, behind those in the cache: a prompt
- * at once, or a step of one row. */
+/* Decodes the new rows of all sequences, which follow those in the
+ * cache: a complete prompt, or one row. */
 static void decode(const void *bound, const struct attn_batch *b, void *arena)
 {
     struct decode c;
@@ -1178,7 +1186,7 @@ static int64_t min(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Where a part of n begins, at a multiple of `step`. */
+/* Returns the begin of a part of n, a multiple of `step`. */
 static int64_t part_begin(int64_t n, int64_t step, int64_t part,
                           int64_t parts)
 {
@@ -1192,8 +1200,8 @@ static int64_t max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* All rows of a times 16 columns, in tiles whose heights differ by one
- * at most. */
+/* All rows of a times 16 columns, in tiles whose heights differ by at
+ * most one. */
 static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
                          const float *b, int64_t ldb, int64_t k, float *c,
                          int64_t ldc, const float *bias, const float *next)
@@ -1251,15 +1259,15 @@ static void matmul_bias_32x96(int64_t rows, int64_t from, int64_t to,
 struct keys {               /* keys and values of one head */
     const float *k, *v;     /* in the first page */
     int64_t k_page, v_page; /* floats from page to page */
-    const int32_t *page;    /* of a cache: its pages, in order */
+    const int32_t *page;    /* page numbers in a cache, in order */
     int64_t count;          /* keys */
     int64_t past;           /* keys before the first query's */
     int64_t prefix;         /* keys that all queries see */
-    const float *bias;      /* of scores, by distance; at 0 */
+    const float *bias;      /* of scores; at distance 0 */
 };
 
-/* All rows of a times 16 columns, in tiles whose heights differ by one
- * at most. */
+/* All rows of a times 16 columns, in tiles whose heights differ by at
+ * most one. */
 static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
                     int64_t ldb, int64_t k, float *c, int64_t ldc,
                     const float *next)
@@ -1302,8 +1310,8 @@ static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
     }
 }
 
-/* c = a b: b is `panels` panels of 16 columns, ldb apart; those at
- * `next` are prefetched. */
+/* c = a b: b has `panels` panels of 16 columns, ldb apart.
+ * Prefetches those at `next`. */
 static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
                    int64_t ldb, int64_t k, int64_t panels, float *c,
                    int64_t ldc, const float *next)
@@ -1316,8 +1324,8 @@ static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
     }
 }
 
-/* All rows of a times 16 columns, in tiles whose heights differ by one
- * at most. */
+/* All rows of a times 16 columns, in tiles whose heights differ by at
+ * most one. */
 static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
                                const float *b, int64_t ldb, int64_t k, float *c,
                                int64_t ldc, const float *next)
@@ -1365,8 +1373,8 @@ static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
     }
 }
 
-/* c += a b: b is `panels` panels of 16 columns, ldb apart; those at
- * `next` are prefetched. */
+/* c += a b: b has `panels` panels of 16 columns, ldb apart.
+ * Prefetches those at `next`. */
 static void panels_add(int64_t rows, const float *a, int64_t lda,
                        const float *b, int64_t ldb, int64_t k, int64_t panels,
                        float *c, int64_t ldc, const float *next)
@@ -1422,8 +1430,8 @@ static void matmul_bias_32x32(int64_t rows, int64_t from, int64_t to,
     }
 }
 
-/* All rows of a times 16 columns, in tiles whose heights differ by one
- * at most. */
+/* All rows of a times 16 columns, in tiles whose heights differ by at
+ * most one. */
 static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
                               const float *b, int64_t ldb, int64_t k, float *c,
                               int64_t ldc, const float *bias, const float *next)
@@ -1512,7 +1520,7 @@ static void values_seen(int64_t rows, const float *p, const int64_t *from,
                         const int64_t *to, const float *v, int64_t panels,
                         float *o)
 {
-    int64_t first = 0, last = 64;   /* what all rows see */
+    int64_t first = 0, last = 64;   /* keys that all rows see */
 
     for (int64_t i = 0; i < rows; i++) {
         first = max(first, from[i]);
@@ -1531,8 +1539,8 @@ static void values_seen(int64_t rows, const float *p, const int64_t *from,
                  o + i * panels * 16);
 }
 
-/* The page at `at` for r queries from position p, which do not
- * all see all of its n keys. */
+/* The page at `at` for r queries from position p, some of which do
+ * not see all of its n keys. */
 static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
                                               int64_t r, int64_t p, int64_t at,
                                               int64_t n, const struct keys *m,
@@ -1540,7 +1548,7 @@ static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
                                               float *sum, float *o)
 {
     int64_t from[6], to[6];     /* keys that each row sees */
-    int64_t first = n, end = 0;     /* that any of them sees */
+    int64_t first = n, end = 0;     /* keys that any row sees */
     const float *k = m->k + m->page[at / 64] * m->k_page;
     const float *v = m->v + m->page[at / 64] * m->v_page;
 
@@ -2002,7 +2010,7 @@ static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
         int64_t end = s + 1;
 
         if (s > 0 && b->source[s] == b->source[s - 1])
-            continue;                /* with those before it */
+            continue;                /* part of the block before */
         while (end < b->sequences && b->source[end] == b->source[s])
             end += 1;
         struct keys m;
@@ -2130,11 +2138,11 @@ static void decoder_output(void *call, int64_t part, int64_t parts)
 
 /* ---------------------------------- parts for threads, places in memory --- */
 
-/* FLOPs that are worth a thread. Fewer rows than MIN_ROWS cost as much as
- * these: the time is that of reading the weights; so do fewer queries. */
+/* PART_FLOPS: fewest FLOPs that justify a thread. Fewer rows or queries than
+ * these minima cost as much, because reading the weights or keys dominates. */
 enum { PART_FLOPS = 1500000, MIN_ROWS = 2, MIN_QUERIES = 8 };
 
-/* Queries times keys of all sequences. */
+/* Returns queries times keys, summed over all sequences. */
 static int64_t pairs(const struct attn_batch *b)
 {
     int64_t n = 0;
@@ -2145,7 +2153,7 @@ static int64_t pairs(const struct attn_batch *b)
     return n;
 }
 
-/* Queries times keys of all sequences. */
+/* Returns queries times keys, summed over all sequences. */
 static int64_t pairs_cached(const struct attn_batch *b)
 {
     int64_t n = 0;
@@ -2156,7 +2164,7 @@ static int64_t pairs_cached(const struct attn_batch *b)
     return n;
 }
 
-/* Queries times keys of all sequences. */
+/* Returns queries times keys, summed over all sequences. */
 static int64_t pairs_recalled(const struct attn_batch *b)
 {
     int64_t n = 0;
@@ -2167,7 +2175,7 @@ static int64_t pairs_recalled(const struct attn_batch *b)
     return n;
 }
 
-/* Parts that a caller can run at once, of work of so many FLOPs. */
+/* Returns the number of parts for work of `flops` FLOPs. */
 static int64_t parts_of(const struct attn_batch *b, int64_t flops)
 {
     if (b->parallel)
@@ -2184,15 +2192,15 @@ static void run_parts(const struct attn_batch *b, int64_t parts,
         run(call, 0, 1);
 }
 
-/* A step for `count` rows, or pairs of a query and a key. */
+/* Runs a step for `count` rows, or pairs of a query and a key. */
 static void run_step(const struct attn_batch *b, int64_t count,
                      const struct step *step, void *call)
 {
     run_parts(b, parts_of(b, count * step->flops), step->run, call);
 }
 
-/* Rows of the next block of n rows, where blocks have `most` at most and
- * are as high as each other: each of them reads all weights. */
+/* Returns the rows of the next block of n rows. Blocks have at most `most`
+ * rows, and equal heights because each of them reads all weights. */
 static int64_t next_block(int64_t n, int64_t most)
 {
     if (n <= most)
@@ -2202,7 +2210,7 @@ static int64_t next_block(int64_t n, int64_t most)
     return (n + blocks - 1) / blocks;
 }
 
-/* A part of the rows, block by block through all steps. */
+/* Runs all steps for a part of the rows, block by block. */
 static void encode_rows_part(void *call, int64_t part, int64_t parts)
 {
     struct encode c;
@@ -2222,8 +2230,8 @@ static void encode_rows_part(void *call, int64_t part, int64_t parts)
     }
 }
 
-/* Steps for all rows: in parts of the rows where each has enough; else
- * in parts of the columns, step by step, block by block. */
+/* Runs the steps for all rows. Divides the rows if each part has enough of
+ * them; else divides each step, block by block. */
 static void encode_rows(struct encode *c, int64_t rows,
                         const struct steps *steps)
 {
@@ -2248,7 +2256,7 @@ static void encode_rows(struct encode *c, int64_t rows,
     }
 }
 
-/* A part of the rows, block by block through all steps. */
+/* Runs all steps for a part of the rows, block by block. */
 static void decode_rows_part(void *call, int64_t part, int64_t parts)
 {
     struct decode c;
@@ -2269,8 +2277,8 @@ static void decode_rows_part(void *call, int64_t part, int64_t parts)
     }
 }
 
-/* Steps for all rows: in parts of the rows where each has enough; else
- * in parts of the columns, step by step, block by block. */
+/* Runs the steps for all rows. Divides the rows if each part has enough of
+ * them; else divides each step, block by block. */
 static void decode_rows(struct decode *c, int64_t rows,
                         const struct steps *steps)
 {
@@ -2295,7 +2303,7 @@ static void decode_rows(struct decode *c, int64_t rows,
     }
 }
 
-/* Bytes of the arena for a batch; 64-byte aligned. */
+/* Returns the bytes of the arena, with space to align it to 64. */
 static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
 {
     const int64_t encode_floats =
@@ -2433,84 +2441,86 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* Errors, all below 0; error_text() describes them. ATTN_STREAM_END and
+/* Errors, all negative; error_text() describes them. ATTN_STREAM_END and
  * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
- * returns them.                                                             */
+ * returns them. */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or result too large */
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or no room for a result */
     ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
     ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
     ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
     ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
     ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0; or pages,
-                                 rows or sources out of range */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0, or an
+                                 entry of another table that is out of range */
     ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
     ATTN_ERROR_OPTION = -9,   /* an option is out of range */
     ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
     ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
-                                 open, or a full slot table */
-    ATTN_ERROR_STATE = -12,   /* a state that is damaged or belongs to
+                                 open, or a table of slots that is full */
+    ATTN_ERROR_STATE = -12,   /* a saved state that is damaged or belongs to
                                  another model */
     ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
     ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
-                                 weights are not */
+                                 weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs
-                                 from the fixed one */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
+                                 compiled-in one */
 };
-enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
+/* The most rows, sequences, tokens or threads. */
+enum { ATTN_MOST = (1 << 29) - 1 };
 
 /* Layout of a cache's pages. Layers whose keys and values have the same sizes
  * and the same window share a cache. A page holds, for each block (a pair of
- * layer and head), keys [4][d_k][16], then values [v_panels][64][16] (panels of
- * 16 columns).                                                              */
+ * layer and head), first the keys [4][d_k][16], then the values
+ * [v_panels][64][16] (panels of 16 columns). */
 struct attn_cache_layout {
-    int64_t of;          /* owner of the rows: ATTN_SELF or ATTN_CROSS */
-    int64_t page_floats; /* 0: the model has no such cache */
+    int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
+    int64_t page_floats; /* floats of a page; 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* rows that a row attends to: itself and those just
-                       before it; 0: all */
-    int64_t states; /* floats of the recurrent layers' state after a row. A
-                       page ends in two states, after its last even and its
+    int64_t window; /* number of rows that a row attends to: itself and the
+                       rows just before it; 0: all */
+    int64_t states; /* floats of the recurrent layers' states after one row.
+                       A page ends in two copies, after its last even and its
                        last odd row, and zeros to a multiple of 16 floats */
 };
 
 /* A compiled model: constants and inner entries. The entries are pure functions
  * without global state, so threads may share a model. They check nothing: an id
  * or a length out of range corrupts memory. Their wrappers, such as
- * NAME_encode_batch(), check.                                               */
+ * NAME_encode_batch(), check the arguments. */
 struct attn_model {
     const char *name;
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: it reads token ids */
-    int64_t class_token; /* rows that inner encode() skips: those of the
-                            class and distillation tokens */
-    int64_t types;       /* number of token types; 0: it reads none */
-    /* Required sizes of each call; 0: any. In order: rows of a source sequence
-     * (with the class token) or of query; new rows of decode; keys that these
-     * attend to; sequences.                                                 */
+    int64_t input_width; /* numbers in an input row; 0: the model reads token
+                            ids */
+    int64_t class_token; /* learned rows (class and distillation token) in
+                            front of each source sequence */
+    int64_t types;       /* number of token types; 0: the model reads none */
+    /* Required sizes of each call; 0: any size. In order: rows of a source
+     * sequence (with the class token) or of a query; new rows of decode; keys
+     * that these attend to; sequences. */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
     int64_t output_columns; /* numbers in a result row */
-    int64_t output_pooled;  /* 1: the result has one row per sequence */
+    int64_t output_pooled;  /* 1: the result has one row for each sequence */
     int64_t weights_bytes;  /* size of the packed weights */
-    const char *dtype;      /* of most matrices: "f32", "int8", etc. */
-    uint64_t weights_hash;  /* hash of names, shapes and layout, also in the
-                               file */
+    const char *dtype;      /* format of most matrices: "f32", "int8", ... */
+    uint64_t weights_hash;  /* hash of names, shapes and layout; the weights
+                               file has the same hash */
     uint64_t spec_hash;     /* hash of everything that affects the results */
     const char *command;    /* the command that packs the weights */
-    int64_t bound_bytes;    /* the struct that bind() fills, and the space
-                               for the tables that it computes */
-    int64_t caches;         /* number of caches: ATTN_SELF, ATTN_CROSS,
-                               others */
+    int64_t bound_bytes;    /* size of the struct that bind() fills, with the
+                               tables that bind() computes */
+    int64_t caches; /* number of caches: at least ATTN_SELF and ATTN_CROSS */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    /* log(sum(exp(x[0 .. n - 1]))), vectorised, bit-identical everywhere */
+    /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
+     * everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
 };
 
@@ -2524,20 +2534,20 @@ struct attn_model {
 
 /* ---- memory.c ---- */
 
-/* Lays out arrays at 64-byte alignment in the caller's memory. If base is NULL,
- * it only counts bytes, so the same code computes sizes.                    */
+/* Lays out arrays in the caller's memory, each at a multiple of 64 bytes. If
+ * base is NULL, it only counts bytes, so the same code computes sizes. */
 struct attn_memory {
     char *base;
-    int64_t used; /* bytes; -1: sizes overflow */
+    int64_t used; /* bytes so far; -1: the size overflowed */
 };
 enum { ATTN_ALIGN = 64 };
 ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
-/* Starts at the first aligned byte of `memory`; attn_memory_bytes() includes
- * the space for that.                                                       */
+/* Starts at the first aligned byte of `memory`. attn_memory_bytes() includes
+ * the bytes that this may skip. */
 ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
 ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
 ATTN_API int64_t attn_max(int64_t a, int64_t b);
-/* Returns the number of parts that an arena needs space for; 1 for NULL. */
+/* Returns the number of parts that an arena needs space for; 1 if p is NULL. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 
 /* ---- hash.c ---- */
@@ -2555,8 +2565,8 @@ ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
 
 ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most);
 ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
-/* Checks that start[0] is 0, that each next entry is 0 to `longest` larger, and
- * that start[n] is `rows`.                                                  */
+/* Checks that start[0] is 0, that each following entry is larger by 0 to
+ * `longest`, and that start[n] is `rows`. */
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
 ATTN_API int attn_check_parallel(const struct attn_parallel *p);
@@ -2567,28 +2577,29 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p);
 #ifndef ATTN_PACKED_1
 #define ATTN_PACKED_1
 
-/* The header of model.weights. The file is one header page, the packed weights,
- * then the vocabularies, each 64-byte aligned.                              */
+/* The header of model.weights. The file consists of one header page, the packed
+ * weights, and the vocabularies, each aligned to 64 bytes. */
 struct attn_packed_header {
     char magic[8];     /* "ATTNCW03" */
     uint64_t page;     /* hash of the rest of this page */
-    uint64_t contents; /* hash of everything after the page; 0 for a file
-                          embedded in a program, which is not hashed */
+    uint64_t contents; /* hash of everything after the page; 0 in a file that
+                          is embedded in a program, because that is not
+                          hashed */
     uint64_t hash;     /* weights_hash of the model */
     int64_t bytes;     /* size of the file */
     int64_t weights_at, weights_bytes;
-    char dtype[8];                               /* of most matrices: "f32",
-                                                    etc. */
-    int64_t source_vocab_at, source_vocab_bytes; /* 0: none */
+    char dtype[8]; /* format of most matrices: "f32", ... */
+    int64_t source_vocab_at, source_vocab_bytes; /* bytes 0: no vocabulary */
     int64_t target_vocab_at, target_vocab_bytes;
     char name[136];  /* the model's name */
-    uint64_t random; /* 1 + the seed of random weights; 0: from a file */
+    uint64_t random; /* 1 + the seed of random weights; 0: the weights came
+                        from a file */
 };
 enum {
     ATTN_PACKED_PAGE = 4096,
-    ATTN_PACKED_TEXT = 512 /* maximum bytes of a message */
+    ATTN_PACKED_TEXT = 512 /* most bytes of a message */
 };
-ATTN_API uint64_t attn_packed_page(const void *file); /* computes the hash
+ATTN_API uint64_t attn_packed_page(const void *file); /* returns the hash for
                                                          `page` */
 /* Returns NULL if `file` is a weights file for `m`, else a message in
  * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads all of the file to check
@@ -2596,7 +2607,8 @@ ATTN_API uint64_t attn_packed_page(const void *file); /* computes the hash
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes,
                                        int64_t hashed, char *why);
-/* Returns the weights in a bound file, or NULL if it is not a weights file. */
+/* Returns the weights in a checked file, or NULL if `file` is not a weights
+ * file. */
 ATTN_API const void *attn_packed_weights(const void *file);
 
 #endif
@@ -2645,7 +2657,8 @@ ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
 
 /* memory.c: lays out arrays one after the other in the caller's memory. */
 
-/* Far below INT64_MAX, so that a few sums of sizes cannot overflow. */
+/* Most bytes; far below INT64_MAX, so that a few sums of sizes cannot
+ * overflow. */
 static const int64_t memory_most = INT64_MAX / 16;
 
 ATTN_API int64_t attn_max(int64_t a, int64_t b)
@@ -2692,7 +2705,7 @@ ATTN_API int64_t attn_parts(const struct attn_parallel *p)
 }
 
 /* hash.c: XXH64, the hash of Yann Collet's xxHash. It keeps four independent
- * sums, each over every fourth word, and so runs at memory speed.           */
+ * sums, each over every fourth word, and thus runs at the speed of memory. */
 
 static const uint64_t hash_prime[6] = { 0,
                                         0x9e3779b185ebca87ull,
@@ -2713,8 +2726,8 @@ static uint64_t hash_word(const char *at)
     return word;
 }
 
-/* Without the asm, clang vectorises the four sums. 64-bit products are slower
- * in vectors: that halves the speed.                                        */
+/* Adds a word to a sum. The asm stops clang from vectorising the four sums:
+ * 64-bit products are slower in vectors and would halve the speed. */
 static uint64_t hash_step(uint64_t sum, uint64_t word)
 {
     sum += word * hash_prime[2];
@@ -2870,14 +2883,15 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p)
     return attn_check_count(p->parts, 0, ATTN_MOST);
 }
 
-/* batch.c: validates a batch by a table of checks, each of which knows to which
- * calls it applies, then calls the model's inner entry.                     */
+/* batch.c: checks a batch by a table of checks, each of which decides by itself
+ * if it applies to the call, then calls the model's inner entry. */
 
 struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* 1: the call reads the source; 0: the target */
+    int first; /* true if the call reads the source, false if it reads the
+                  target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -2934,8 +2948,9 @@ static int batch_prefix(const struct batch_call *c)
     return 0;
 }
 
-/* Checks one cache's row of the page table. It must have pages for `rows` new
- * positions after `past`, and for the past positions that they read.        */
+/* Checks one cache's row of the page table. The row must have pages for `rows`
+ * new positions after `past` earlier ones, and for the earlier positions that
+ * the new ones read. */
 static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -2959,7 +2974,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     return 0;
 }
 
-/* Checks all caches of one kind: ATTN_SELF or ATTN_CROSS. */
+/* Checks all caches whose owner is `of`: ATTN_SELF or ATTN_CROSS. */
 static int batch_pages(const struct batch_call *c, int of, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -3029,7 +3044,8 @@ static int batch_output(const struct batch_call *c)
     const struct attn_batch *b = c->b;
     int wrong = 0;
     if (c->decodes) {
-        if (b->selected > b->rows) /* the arena has room for one per row */
+        if (b->selected > b->rows) /* the arena has room for the logits of
+                                      each row once */
             return ATTN_ERROR_COUNT;
         wrong = attn_check_ids(b->select, b->selected, b->rows);
         if (b->selected > 0 && !b->output)
@@ -3048,8 +3064,9 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ---- entries ---- */
 
-/* The inner encode() expects each non-empty sequence to begin with rows of
- * zeros for the learned ones, so the input is copied with those inserted.   */
+/* The input of an inner encode(), which expects each non-empty sequence to
+ * begin with rows of zeros in place of the learned rows; the input is copied to
+ * insert these. */
 struct batch_room {
     int32_t *start, *types;
     float *input;
@@ -3093,7 +3110,8 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     return batch_lay_out(&unused, m, b, &at);
 }
 
-/* Copies one sequence's rows, after rows of zeros for the learned ones. */
+/* Copies the rows of sequence s, after rows of zeros in place of the learned
+ * rows. */
 static void batch_sequence(const struct batch_room *r,
                            const struct attn_model *m,
                            const struct attn_batch *b, int64_t s)
@@ -3187,21 +3205,22 @@ ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
 }
 
 /* packed.c: checks that a block of bytes is a complete weights file of this
- * model. A file that passes is safe to read wherever its header points.
- * Messages state the value found, the value expected, and how to fix it.    */
+ * model. A file that passes is safe to read at every offset in its header.
+ * Messages give the value found, the value expected, and a remedy. */
 
-struct packed { /* a file being bound */
+struct packed { /* a file that is being checked */
     const struct attn_model *m;
     const char *file;
     int64_t bytes;
-    struct attn_packed_header h; /* copy of its header, if it is large enough */
-    char *why;                   /* [ATTN_PACKED_TEXT], n bytes used */
+    struct attn_packed_header h; /* copy of the file's header, if the file is
+                                    large enough */
+    char *why; /* [ATTN_PACKED_TEXT] message; n bytes are used */
     int64_t n;
 };
 
 /* ---- words ---- */
 
-/* Appends up to `most` bytes of any text; unprintable ones become '?'. */
+/* Appends at most `most` bytes of a text. Unprintable bytes become '?'. */
 static void packed_bytes(struct packed *p, const char *text, int64_t most)
 {
     for (int64_t i = 0; i < most && text[i] != '\0'; i++) {
@@ -3231,8 +3250,7 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
     packed_write(p, digits + at);
 }
 
-/* Appends FIRST found MIDDLE expected, e.g. "cut short: it has 5 of 64
- * bytes".                                                                   */
+/* Appends two numbers of bytes, e.g. "cut short: it has 5 of 64 bytes". */
 static void packed_counts(struct packed *p, const char *first, int64_t found,
                           const char *middle, int64_t expected)
 {
@@ -3291,7 +3309,7 @@ static const char *packed_foreign(struct packed *p)
     return packed_again(p, "");
 }
 
-/* Checks the format, the first page and the length. */
+/* Checks the format, the hash of the first page, and the length. */
 static const char *packed_wrong_page(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
@@ -3325,8 +3343,8 @@ static int packed_same_dtype(const struct packed *p)
     return strncmp(p->h.dtype, p->m->dtype, sizeof p->h.dtype) == 0;
 }
 
-/* Checks that the file's weights have the model's layout. The model's name may
- * differ.                                                                   */
+/* Checks that the weights have the layout of the model. The name of the model
+ * may differ. */
 static const char *packed_wrong_layout(struct packed *p)
 {
     const struct attn_packed_header *h = &p->h;
@@ -3354,8 +3372,8 @@ static const char *packed_wrong_layout(struct packed *p)
     return packed_again(p, "");
 }
 
-/* True if the part lies after the header page, 64-byte aligned, inside the
- * file.                                                                     */
+/* True if a part of the file follows the header page, is aligned to 64 bytes,
+ * and ends within the file. */
 static int packed_part_fits(int64_t at, int64_t part, int64_t bytes)
 {
     if (at < ATTN_PACKED_PAGE || at % ATTN_ALIGN != 0)
@@ -3379,7 +3397,8 @@ static const char *packed_wrong_contents(struct packed *p)
 
 ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const char *from = (const char *)file + 16; /* after magic and page */
+    const char *from = (const char *)file + 16; /* after the members magic
+                                                   and page */
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 
@@ -3436,7 +3455,7 @@ ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
     return packed_fill(m, bound, file, bytes, 0);
 }
 
-/* Returns a part of a bound file, or NULL if the file has no such part. */
+/* Returns a part of a checked file, or NULL if the file has no such part. */
 static const void *packed_part(const void *file, int64_t at, int64_t bytes)
 {
     const struct attn_packed_header *h = file;
@@ -3533,7 +3552,7 @@ int tiny_decode_batch(const void *bound, const struct attn_batch *b,
     return attn_decode_batch(&model, bound, b, memory, bytes);
 }
 
-/* The model.weights file inside this file; NULL: it is outside. */
+/* Returns the embedded model.weights file, or NULL. */
 const void *tiny_embedded(int64_t *bytes)
 {
     if (bytes)

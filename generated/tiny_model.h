@@ -56,25 +56,25 @@
  *             arena, sizeof arena) != 0;
  *     }
  *
- * Compiled as C or C++, beside tiny_model.c, which is C:
+ * Compile it as C or C++, together with tiny_model.c, which is C:
  *
  *     cc -O2 -march=x86-64-v3 -c tiny_model.c
  *     cc example.c tiny_model.o -lm -o example
  *
- * Every function checks what it is given, and returns an error,
- * ATTN_ERROR_.., or says in words what is wrong. It can't know
- * how long a caller's arrays are, nor memory whose bytes it is
- * not told.
+ * Every function checks its arguments, and returns an error,
+ * ATTN_ERROR_..., or a message. It cannot check the length of
+ * the caller's arrays, nor of memory whose size is not an
+ * argument.
  *
- * Nothing here reads files, prints, allocates or starts threads;
- * of the C library it calls memcpy() and others of string.h, and
- * functions of math.h.
+ * Nothing here reads files, prints, allocates or starts threads.
+ * From the C library it calls memcpy() and other functions of
+ * string.h, and functions of math.h.
  *
- * Weights are read
- * where they lie: in a mapped file, or memory at a multiple of
- * 64 bytes; for all else that of malloc() will do. Nothing is
- * global: any number of threads may share the weights, each
- * with memory of its own.
+ * Weights are used
+ * in place. They must be 64-byte aligned, as a mapped file is;
+ * no other pointer has an alignment requirement beyond that of
+ * malloc(). There is no global state: any number of threads may
+ * share the weights if each has its own memory.
  */
 #ifndef TINY_H
 #define TINY_H
@@ -88,22 +88,22 @@
 #define ATTN_BATCH_1
 
 enum {
-    ATTN_PAGE = 64,  /* positions in one page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; for keys, positions */
+    ATTN_PAGE = 64,  /* positions in a page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel; in a panel of keys, positions */
     ATTN_SELF = 0,   /* cache of the decoder's own keys */
-    ATTN_CROSS = 1,  /* cache of the encoder's output; further caches are for
-                        layers with a shorter window or other sizes of keys */
-    ATTN_CACHES = 16 /* maximum number of caches of a model */
+    ATTN_CROSS = 1,  /* cache of the encoder's output; higher numbers: caches
+                        of layers with another window or other sizes */
+    ATTN_CACHES = 16 /* most caches of a model */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
- * parts - 1 and returns when all are done. The parts are independent: they may
- * run at once, in any order, or one after the other on one thread. Results are
- * bit-identical for any number of parts. A model uses fewer parts when there is
- * little work.                                                              */
+ * parts - 1 and returns when all calls are done. The parts are independent:
+ * they may run at once, in any order, or one after the other on one thread.
+ * Results are bit-identical for any number of parts. A model uses fewer parts
+ * if there is little work. */
 struct attn_parallel {
-    int64_t parts; /* maximum; the arena has room for this many */
-    void *pool;    /* run()'s first argument */
+    int64_t parts; /* most parts; the arena has room for this number */
+    void *pool;    /* first argument of run() */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
@@ -113,34 +113,42 @@ struct attn_parallel {
  * padding.                                                                  */
 struct attn_batch {
     int64_t sequences;
-    int64_t rows;          /* total of all sequences */
-    const int32_t *start;  /* [sequences + 1] first row of each */
+    int64_t rows;          /* number of rows in all sequences */
+    const int32_t *start;  /* [sequences + 1] first row of each sequence */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: rows already in the cache */
-    const int32_t *select; /* [selected] decode: rows whose logits are needed */
-    int64_t selected;      /* at most `rows` */
+    const int32_t *past;   /* [sequences] decode: number of earlier rows in
+                              the cache */
+    const int32_t *select; /* [selected] decode: indices of the rows whose
+                              logits are needed */
+    int64_t selected;      /* number of selected rows, at most `rows` */
     /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
      * table[c] + q] * cache[c].page_floats.                                 */
     float *pool[ATTN_CACHES]; /* 64-byte aligned */
     const int32_t *pages[ATTN_CACHES];
-    int64_t table[ATTN_CACHES]; /* entries per sequence in pages[] */
-    const int32_t *source;      /* [sequences] decode: row in the page tables
-                                   of the cross caches */
-    const int32_t *source_rows; /* [sources] decode: keys of each such row */
-    /* used only by checks: pages in pool[], rows in the cross tables */
+    int64_t table[ATTN_CACHES]; /* entries per sequence in each table pages[] */
+    const int32_t *source;      /* [sequences] decode: the sequence's row in
+                                   the page tables of the cross caches */
+    const int32_t *source_rows; /* [sources] decode: number of keys in each
+                                   row of the cross tables */
+    /* used only by checks: number of pages in each pool[], number of rows in
+     * the cross tables */
     int64_t pool_pages[ATTN_CACHES], sources;
-    const int32_t *prefix; /* [sequences] masking prefix: keys that all
-                              rows of a sequence see; NULL: none */
+    const int32_t *prefix; /* [sequences] masking prefix: length of the part
+                              that all rows of the sequence see; NULL: none */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers instead of ids; without the
-                              class token's row, which the output has */
-    /* kind attention: rows of numbers; the keys have their own lengths */
+    const float *input;    /* rows of numbers, for a model that reads these
+                              instead of ids; the output also has the rows of
+                              the class token and the like, which the input
+                              lacks */
+    /* for a model of kind attention: rows of numbers; the keys have their own
+     * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] */
-    float *output;            /* decode: [selected, output_columns]; else
-                                 [rows, output_columns], or if pooled,
-                                 [sequences, output_columns]. Unused by
+    const int32_t *key_start; /* [sequences + 1] first key row of each
+                                 sequence */
+    float *output;            /* decode: [selected, output_columns]; others:
+                                 [rows, output_columns] or, if pooled,
+                                 [sequences, output_columns]. Not used by
                                  encode of an encoder-decoder, which fills
                                  the cross caches instead */
     const struct attn_parallel *parallel; /* NULL: one thread */
@@ -161,90 +169,92 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* Errors, all below 0; error_text() describes them. ATTN_STREAM_END and
+/* Errors, all negative; error_text() describes them. ATTN_STREAM_END and
  * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
- * returns them.                                                             */
+ * returns them. */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or result too large */
+    ATTN_ERROR_ROOM = -1,     /* too little memory, or no room for a result */
     ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
     ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
     ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
     ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
     ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0; or pages,
-                                 rows or sources out of range */
+    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0, or an
+                                 entry of another table that is out of range */
     ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
     ATTN_ERROR_OPTION = -9,   /* an option is out of range */
     ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
     ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
-                                 open, or a full slot table */
-    ATTN_ERROR_STATE = -12,   /* a state that is damaged or belongs to
+                                 open, or a table of slots that is full */
+    ATTN_ERROR_STATE = -12,   /* a saved state that is damaged or belongs to
                                  another model */
     ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
     ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
-                                 weights are not */
+                                 weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs
-                                 from the fixed one */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
+                                 compiled-in one */
 };
-enum { ATTN_MOST = (1 << 29) - 1 }; /* rows, sequences, tokens, threads */
+/* The most rows, sequences, tokens or threads. */
+enum { ATTN_MOST = (1 << 29) - 1 };
 
 /* Layout of a cache's pages. Layers whose keys and values have the same sizes
  * and the same window share a cache. A page holds, for each block (a pair of
- * layer and head), keys [4][d_k][16], then values [v_panels][64][16] (panels of
- * 16 columns).                                                              */
+ * layer and head), first the keys [4][d_k][16], then the values
+ * [v_panels][64][16] (panels of 16 columns). */
 struct attn_cache_layout {
-    int64_t of;          /* owner of the rows: ATTN_SELF or ATTN_CROSS */
-    int64_t page_floats; /* 0: the model has no such cache */
+    int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
+    int64_t page_floats; /* floats of a page; 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* rows that a row attends to: itself and those just
-                       before it; 0: all */
-    int64_t states; /* floats of the recurrent layers' state after a row. A
-                       page ends in two states, after its last even and its
+    int64_t window; /* number of rows that a row attends to: itself and the
+                       rows just before it; 0: all */
+    int64_t states; /* floats of the recurrent layers' states after one row.
+                       A page ends in two copies, after its last even and its
                        last odd row, and zeros to a multiple of 16 floats */
 };
 
 /* A compiled model: constants and inner entries. The entries are pure functions
  * without global state, so threads may share a model. They check nothing: an id
  * or a length out of range corrupts memory. Their wrappers, such as
- * NAME_encode_batch(), check.                                               */
+ * NAME_encode_batch(), check the arguments. */
 struct attn_model {
     const char *name;
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: it reads token ids */
-    int64_t class_token; /* rows that inner encode() skips: those of the
-                            class and distillation tokens */
-    int64_t types;       /* number of token types; 0: it reads none */
-    /* Required sizes of each call; 0: any. In order: rows of a source sequence
-     * (with the class token) or of query; new rows of decode; keys that these
-     * attend to; sequences.                                                 */
+    int64_t input_width; /* numbers in an input row; 0: the model reads token
+                            ids */
+    int64_t class_token; /* learned rows (class and distillation token) in
+                            front of each source sequence */
+    int64_t types;       /* number of token types; 0: the model reads none */
+    /* Required sizes of each call; 0: any size. In order: rows of a source
+     * sequence (with the class token) or of a query; new rows of decode; keys
+     * that these attend to; sequences. */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
     int64_t output_columns; /* numbers in a result row */
-    int64_t output_pooled;  /* 1: the result has one row per sequence */
+    int64_t output_pooled;  /* 1: the result has one row for each sequence */
     int64_t weights_bytes;  /* size of the packed weights */
-    const char *dtype;      /* of most matrices: "f32", "int8", etc. */
-    uint64_t weights_hash;  /* hash of names, shapes and layout, also in the
-                               file */
+    const char *dtype;      /* format of most matrices: "f32", "int8", ... */
+    uint64_t weights_hash;  /* hash of names, shapes and layout; the weights
+                               file has the same hash */
     uint64_t spec_hash;     /* hash of everything that affects the results */
     const char *command;    /* the command that packs the weights */
-    int64_t bound_bytes;    /* the struct that bind() fills, and the space
-                               for the tables that it computes */
-    int64_t caches;         /* number of caches: ATTN_SELF, ATTN_CROSS,
-                               others */
+    int64_t bound_bytes;    /* size of the struct that bind() fills, with the
+                               tables that bind() computes */
+    int64_t caches; /* number of caches: at least ATTN_SELF and ATTN_CROSS */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    /* log(sum(exp(x[0 .. n - 1]))), vectorised, bit-identical everywhere */
+    /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
+     * everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
 };
 
 #endif
 
-/* The attnc that wrote this: major * 10000 + minor * 100 + patch. */
+/* Version of attnc: major * 10000 + minor * 100 + patch. */
 #define TINY_ATTNC_VERSION "0.1.0"
 #define TINY_ATTNC_VERSION_NUMBER 100
 
@@ -262,8 +272,8 @@ enum {
     TINY_MAX_TARGET = 16,
 };
 
-/* Memory for one call on one thread, of lengths up to these, where a
- * pointer has 8 bytes; where it has fewer they are enough. */
+/* Memory for one call on one thread, with lengths up to these, for
+ * pointers of 8 bytes; sufficient for smaller pointers. */
 /* Rows of an input. */
 #define TINY_MAX_INPUT 16
 
@@ -276,11 +286,11 @@ enum {
 extern "C" {
 #endif
 
-/* The compiled model: its sizes, and inner entries that check
- * nothing. */
+/* Returns the compiled model: its sizes, and inner entries that
+ * check nothing. */
 const struct attn_model *tiny_model(void);
 
-/* model.weights where it is inside the C file, else NULL. */
+/* Returns model.weights if it is inside the C file, else NULL. */
 const void *tiny_embedded(int64_t *bytes);
 
 /* Returns an error in words, a text that is constant; "no error" for a number
@@ -320,7 +330,7 @@ int tiny_encode_batch(const void *bound, const struct attn_batch *b,
 int tiny_decode_batch(const void *bound, const struct attn_batch *b,
                       void *memory, int64_t bytes);
 
-/* Parts that this file is without. attnc compile --parts=NAMES adds them:
+/* Omitted parts, which attnc compile --parts=NAMES adds:
  *     search   answers of a greedy search, a beam or sampling
  *     streams  answers that grow token by token
  *     states   streams, which can be saved and restored

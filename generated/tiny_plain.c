@@ -1,9 +1,9 @@
 /* tiny, a Transformer in plain C, made by attnc 0.1.0 by
  *     attnc compile tiny.yaml --plain
  *
- * It computes what attnc's fast C does, to the last bit, one sequence at
- * a time. Sections are those of Attention Is All You Need [Vaswani et
- * al. 2017]. 44,288 parameters. Any C99 compiler takes it:
+ * Its results equal those of attnc's fast C bit for bit. It computes one
+ * sequence at a time. Section numbers refer to Attention Is All You Need
+ * [Vaswani et al. 2017]. 44,288 parameters. Needs a C99 compiler:
  *
  *     cc -O2 -std=c99 -c model.c
  *     cc -O2 -std=c99 -DATTNC_MAIN model.c -lm -o model
@@ -42,7 +42,7 @@ enum { D_MODEL = 32, HEADS = 2, D_K = 16, D_V = 16, D_FF = 64,
            ENCODER_LAYERS = 2, DECODER_LAYERS = 2, SOURCE_VOCAB = 48,
            TARGET_VOCAB = 48, MAX_SOURCE = 16, MAX_TARGET = 16 };
 
-/* Weights: a matrix [n, k] makes n numbers of k; biases beside it. */
+/* Weights: a matrix [n, k] computes n numbers from k; biases follow. */
 struct encoder_layer {
     float self_attn_q[32 * 32], self_attn_q_bias[32];    /* [32, 32] */
     float self_attn_k[32 * 32], self_attn_k_bias[32];    /* [32, 32] */
@@ -82,7 +82,7 @@ struct weights {
     struct decoder_layer decoder[DECODER_LAYERS];
 };
 
-/* What is computed; keys and values stay from call to call. */
+/* Computed values; keys and values last from call to call. */
 struct state {
     int source_rows;                                     /* n */
     float x[MAX_SOURCE * 32];                            /* [n, 32] */
@@ -412,9 +412,9 @@ const float *tiny_decode(const struct weights *w, struct state *s, int id,
     return s->logits_matmul;
 }
 
-/* Weights from a file: a line that says of what model, then the struct as
- * it is in memory, numbers with their lowest bytes first. Returns 0 where
- * it is another one. */
+/* Reads weights from a file: a line that names the model, then the struct
+ * as in memory, little-endian. Returns 0 if the file is for another
+ * model. */
 int tiny_read(struct weights *w, FILE *file)
 {
     static const char line[] = "attnc plain weights 069bb2cad2eb8cad of tiny" "\n";
@@ -427,7 +427,7 @@ int tiny_read(struct weights *w, FILE *file)
 
 #ifdef ATTNC_MAIN
 
-/* The ids of a line; their number, or -1. */
+/* Reads the ids of a line. Returns their number, or -1. */
 static int read_ids(const char *at, int *ids, int most, int line)
 {
     int n = 0, used;
@@ -456,7 +456,7 @@ static int is_in(const int *list, int id)
     return 0;
 }
 
-/* The likeliest token that may be the next one. */
+/* Returns the likeliest allowed token. */
 static int likeliest(const float *logits)
 {
     int best = -1;
@@ -467,7 +467,7 @@ static int likeliest(const float *logits)
     return best;
 }
 
-/* Tokens of an answer to n ids, printed: greedy search. */
+/* Answers n ids by greedy search and prints the tokens. */
 static void generate(const struct weights *w, struct state *s,
                      const int *ids, int n)
 {
