@@ -22,7 +22,8 @@ static const char file[] =
     "#ifndef GUARD\n"
     "#define GUARD\n"
     "#endif\n"
-    "#define TEN 10\n"
+    "#define TEN 10 /* fingers, or\n"
+    " * toes */\n"
     "\n"
     "/* ---- one ---- */\n"
     "/* Of both. */\n"
@@ -53,7 +54,8 @@ static const char file[] =
     "    int rows;\n"
     "} table[PAIR_MOST] = { { TEN }, { 2 } };\n"
     "\n"
-    "int least(int n);\n"
+    "int least(int n); /* of the numbers up to n\n"
+    "                   * and of all pairs */\n"
     "int least(int n)\n"
     "{\n"
     "    return n - 'a' - \"pair_of\"[n];\n"
@@ -106,7 +108,7 @@ static void test_functions(void **state)
     holds(text, "TEN", 0);
     holds(text, "GUARD", 0);
     text = needed("int x = least(1);");
-    holds(text, "int least(int n);\nint least(int n)\n{\n", 1);
+    holds(text, "of all pairs */\nint least(int n)\n{\n", 1);
     holds(text, "pair_of(", 0);
     holds(text, "struct pair", 0);
 }
@@ -118,7 +120,7 @@ static void test_tables(void **state)
     holds(text, "#if defined X\nstatic int (*const rules[])", 1);
     holds(text, "};\n#endif\n", 1);
     holds(text, "static int sum_of(", 1);
-    holds(text, "#define TEN 10\n", 1);
+    holds(text, "#define TEN 10 /* fingers, or\n * toes */\n", 1);
     holds(text, "pair_of(", 0);
     text = needed("sizeof table");
     holds(text, "} table[PAIR_MOST] = {", 1);

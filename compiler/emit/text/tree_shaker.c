@@ -36,10 +36,8 @@ struct TreeShaker {
     VEC(Piece) pieces;
     VEC(ShakerFile) files;
     VEC(Definition) definitions;
-    Index names; /* first Definition by name; types are named "struct x" */
-    VEC(int)
-    found; /* needed pieces whose text was not yet searched for
-            * names */
+    Index names;    /* first Definition by name; types are named "struct x" */
+    VEC(int) found; /* needed pieces that were not yet searched for names */
 };
 
 /* ---- tokens ---- */
@@ -258,6 +256,19 @@ static PieceKind directive(const char *at, const char *end)
     return PieceBlank; /* an #include: the output has these at its top */
 }
 
+/* Returns the end of the line that contains `at`, with the comments that begin
+ * in it. */
+static const char *whole_line_end(const char *at, const char *end)
+{
+    const char *line = line_end(at, end);
+    for (; at < line; at++)
+        if (begins(at, end, "/*")) {
+            at = behind(at, end) - 1;
+            line = line_end(at, end);
+        }
+    return line;
+}
+
 /* Returns the end of the line with the last brace or semicolon of a piece. */
 static const char *item_end(const char *at, const char *end)
 {
@@ -270,17 +281,17 @@ static const char *item_end(const char *at, const char *end)
         if (token == ';' || (token == '}' && s.at < end && *s.at == '\n'))
             break;
     }
-    return line_end(s.at, end);
+    return whole_line_end(s.at, end);
 }
 
 static Piece piece_at(const char *at, const char *end)
 {
-    Piece p = { .kind = PieceItem, .at = at, .end = line_end(at, end) };
+    Piece p = { .kind = PieceItem, .at = at, .end = whole_line_end(at, end) };
     if (*at == '\n') {
         p.kind = PieceBlank;
     } else if (*at == '#') {
         while (p.end - at > 1 && p.end[-2] == '\\' && p.end < end)
-            p.end = line_end(p.end, end);
+            p.end = whole_line_end(p.end, end);
         p.kind = directive(at, p.end);
     } else if (begins(at, end, "/*")) {
         p.kind = begins(at, end, "/* ---") ? PieceLine : PieceComment;
