@@ -2340,6 +2340,17 @@ static int64_t pairs_recalled(const struct attn_batch *b)
     return n;
 }
 
+/* Returns the rows of the next block of n rows. Blocks have at most `most`
+ * rows, and equal heights because each of them reads all weights. */
+static int64_t next_block(int64_t n, int64_t most)
+{
+    if (n <= most)
+        return n;
+    const int64_t blocks = (n + most - 1) / most;
+
+    return (n + blocks - 1) / blocks;
+}
+
 /* Returns the number of parts for work of `flops` FLOPs. */
 static int64_t parts_of(const struct attn_batch *b, int64_t flops)
 {
@@ -2362,17 +2373,6 @@ static void run_step(const struct attn_batch *b, int64_t count,
                      const struct step *step, void *call)
 {
     run_parts(b, parts_of(b, count * step->flops), step->run, call);
-}
-
-/* Returns the rows of the next block of n rows. Blocks have at most `most`
- * rows, and equal heights because each of them reads all weights. */
-static int64_t next_block(int64_t n, int64_t most)
-{
-    if (n <= most)
-        return n;
-    const int64_t blocks = (n + most - 1) / most;
-
-    return (n + blocks - 1) / blocks;
 }
 
 /* Runs all steps for a part of the rows, block by block. */
@@ -2476,7 +2476,6 @@ static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
     const int64_t decode_floats =
         rows * 160 + parts * 16944;
 
-    (void)sequences;
     return 4 * max(encode_floats, decode_floats) + 64;
 }
 
@@ -2489,11 +2488,9 @@ static void encode_layout(struct encode *c, const void *bound,
 
     if (b->parallel)
         parts = max(b->parallel->parts, 1);
-    (void)sequences;
-    (void)parts;
     c->w = bound;
     c->b = b;
-    c->x = arena + 0;
+    c->x = arena;
     c->self_attn_qkv = arena + rows * 32;
     c->self_attn_keys = arena + rows * 128;
     c->self_attn_values = arena + rows * 160 + sequences * 2048;
@@ -2510,16 +2507,13 @@ static void decode_layout(struct decode *c, const void *bound,
                           const struct attn_batch *b, float *arena)
 {
     const int64_t rows = b->rows;
-    const int64_t sequences = b->sequences;
     int64_t parts = 1;
 
     if (b->parallel)
         parts = max(b->parallel->parts, 1);
-    (void)sequences;
-    (void)parts;
     c->w = bound;
     c->b = b;
-    c->x = arena + 0;
+    c->x = arena;
     c->self_attn_qkv = arena + rows * 32;
     c->self_attn = arena + rows * 128;
     c->self_attn_o = arena + rows * 160;
@@ -8752,7 +8746,7 @@ struct program {
     const void *packed; /* the packed weights within `file` */
     struct program_side source, target;
     int status;            /* exit code; a value above 3 ends the program */
-    char why[PROGRAM_WHY]; /* what is wrong with a line or an option */
+    char why[PROGRAM_WHY]; /* error in a line or an option */
     /* options */
     int use;        /* one of ATTN_FOR_LINES etc. */
     uint64_t given; /* options that were given, as bits by row of
@@ -10139,7 +10133,7 @@ static int64_t score_line(struct program *p, const char *text, int64_t bytes,
 static void program_scores(struct program *p)
 {
     const char *text = NULL;
-    struct score_pair x;
+    struct score_pair x = { .n = 0 };
     int64_t n = 0;
 
     program_open_lines(p);
@@ -10304,7 +10298,7 @@ struct program_stream {
     uint64_t weights;         /* hash of the weights, which a state must
                                * match */
     int begun;                /* the text continues an earlier one */
-    FILE *to;                 /* where the answer goes: stderr if the state goes
+    FILE *to;                 /* stream for the answer: stderr if the state goes
                                * to stdout */
     int64_t n;                /* number of tokens in the prompt */
     int64_t printed;          /* number of ids printed */

@@ -198,24 +198,6 @@ struct attn_batch {
 
 #endif
 
-/* A function that computes part `part` of `parts` of a step. */
-typedef void step_function(void *call, int64_t part, int64_t parts);
-
-struct step {
-    step_function *run;
-    int64_t flops;           /* per row; for attention, per query and
-                                key */
-};
-
-/* Consecutive steps that work row by row. Threads divide the columns of a
- * product, and the rows of any other step. */
-struct steps {
-    int64_t count;
-    int64_t min_part_rows;   /* fewest rows for a part of all steps */
-    int64_t block_rows;      /* rows that pass all steps in turn; 0: all */
-    struct step step[5];
-};
-
 /* One call of encode(): its arguments, its current layer and rows, and the
  * address of each value in the arena. Values whose lifetimes do not
  * overlap may share memory. */
@@ -224,20 +206,17 @@ struct encode {
     const struct attn_batch *b;
     const void *layer_weights;
     float *cross;                    /* the same of a cross cache */
-    const struct steps *steps;       /* current steps, */
-    int64_t row, rows;               /* for `rows` rows from `row` on */
-    int64_t block_rows;              /* as in struct steps; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn_keys;           /* 2048 floats a page */
     float *self_attn_values;         /* 2048 floats a page */
     float *self_attn;                /* 32 floats a row */
-    float *self_attn_o;              /* 3072 floats a part */
-    float *norm1;                    /* 3072 floats a part */
-    float *ffn_w1;                   /* 6144 floats a part */
-    float *ffn_w2;                   /* 3072 floats a part */
+    float *self_attn_o;              /* 3072 floats */
+    float *norm1;                    /* 3072 floats */
+    float *ffn_w1;                   /* 6144 floats */
+    float *ffn_w2;                   /* 3072 floats */
     float *cross_attn_kv;            /* 64 floats a row */
-    float *scratch;                  /* 4656 floats per part */
+    float *scratch;                  /* 4656 floats */
 };
 
 /* One call of decode(): its arguments, its current layer and rows, and the
@@ -249,167 +228,63 @@ struct decode {
     const void *layer_weights;
     float *self;                     /* this layer in page 0 of its cache */
     float *cross;                    /* the same of a cross cache */
-    const struct steps *steps;       /* current steps, */
-    int64_t row, rows;               /* for `rows` rows from `row` on */
-    int64_t block_rows;              /* as in struct steps; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
     float *self_attn;                /* 32 floats a row */
-    float *self_attn_o;              /* 3072 floats a part */
+    float *self_attn_o;              /* 3072 floats */
     float *cross_attn_q;             /* 32 floats a row */
     float *cross_attn;               /* 32 floats a row */
-    float *cross_attn_o;             /* 3072 floats a part */
-    float *norm3;                    /* 3072 floats a part */
-    float *ffn_w1;                   /* 6144 floats a part */
-    float *ffn_w2;                   /* 3072 floats a part */
+    float *cross_attn_o;             /* 3072 floats */
+    float *norm3;                    /* 3072 floats */
+    float *ffn_w1;                   /* 6144 floats */
+    float *ffn_w2;                   /* 3072 floats */
     float *logits_selected;          /* 32 floats a row */
     float *logits_matmul;            /* 48 floats a row */
-    float *scratch;                  /* 4656 floats per part */
+    float *scratch;                  /* 4656 floats */
 };
 
 /* ------------------------------------------------------- encode, decode --- */
 
-static step_function encoder_source_input, encoder_self_attn_qkv,
-    encoder_self_attn_pages, encoder_self_attn, encoder_self_attn_o,
-    encoder_norm1, encoder_ffn_w1, encoder_ffn_w2, encoder_norm2, cross_attn_kv,
-    cross_attn_pages, decoder_target_input, decoder_self_attn_qkv,
-    decoder_self_attn_pages, decoder_self_attn, decoder_self_attn_o,
-    decoder_norm1, decoder_cross_attn_q, decoder_cross_attn,
-    decoder_cross_attn_o, decoder_norm3, decoder_ffn_w1, decoder_ffn_w2,
-    decoder_norm2, decoder_logits_selected, decoder_logits_matmul,
-    decoder_output;
+static void encoder_source_input(const struct encode *c);
+static void encoder_self_attn_qkv(const struct encode *c, int64_t row,
+                                  int64_t rows);
+static void encoder_self_attn_pages(const struct encode *c);
+static void encoder_self_attn(const struct encode *c);
+static void encoder_self_attn_o(const struct encode *c, int64_t row,
+                                int64_t rows);
+static void encoder_norm1(const struct encode *c, int64_t row, int64_t rows);
+static void encoder_ffn_w1(const struct encode *c, int64_t rows);
+static void encoder_ffn_w2(const struct encode *c, int64_t rows);
+static void encoder_norm2(const struct encode *c, int64_t row, int64_t rows);
+static void cross_attn_kv(const struct encode *c, int64_t row, int64_t rows);
+static void cross_attn_pages(const struct encode *c);
+static void decoder_target_input(const struct decode *c);
+static void decoder_self_attn_qkv(const struct decode *c, int64_t row,
+                                  int64_t rows);
+static void decoder_self_attn_pages(const struct decode *c);
+static void decoder_self_attn(const struct decode *c);
+static void decoder_self_attn_o(const struct decode *c, int64_t row,
+                                int64_t rows);
+static void decoder_norm1(const struct decode *c, int64_t row, int64_t rows);
+static void decoder_cross_attn_q(const struct decode *c, int64_t row,
+                                 int64_t rows);
+static void decoder_cross_attn(const struct decode *c);
+static void decoder_cross_attn_o(const struct decode *c, int64_t row,
+                                 int64_t rows);
+static void decoder_norm3(const struct decode *c, int64_t row, int64_t rows);
+static void decoder_ffn_w1(const struct decode *c, int64_t rows);
+static void decoder_ffn_w2(const struct decode *c, int64_t rows);
+static void decoder_norm2(const struct decode *c, int64_t row, int64_t rows);
+static void decoder_logits_selected(const struct decode *c);
+static void decoder_logits_matmul(const struct decode *c, int64_t row,
+                                  int64_t rows);
+static void decoder_output(const struct decode *c, int64_t row, int64_t rows);
 
-static void run_step(const struct attn_batch *b, int64_t count,
-                     const struct step *step, void *call);
 static void encode_layout(struct encode *c, const void *bound,
                           const struct attn_batch *b, float *arena);
-static void encode_rows(struct encode *c, int64_t rows,
-                        const struct steps *steps);
 static void decode_layout(struct decode *c, const void *bound,
                           const struct attn_batch *b, float *arena);
-static void decode_rows(struct decode *c, int64_t rows,
-                        const struct steps *steps);
-static int64_t pairs(const struct attn_batch *b);
-static int64_t pairs_cached(const struct attn_batch *b);
-static int64_t pairs_recalled(const struct attn_batch *b);
-
-static const struct step encoder_source_input_step = {
-    encoder_source_input, .flops = 2048
-};
-
-static const struct steps encoder_self_attn_qkv_steps = {
-    .count = 1,
-    .min_part_rows = 8,
-    .block_rows = 0,
-    .step = {
-        { encoder_self_attn_qkv, .flops = 6144 },
-    }
-};
-
-static const struct step encoder_self_attn_pages_step = {
-    encoder_self_attn_pages, .flops = 1024
-};
-
-static const struct step encoder_self_attn_step = {
-    encoder_self_attn, .flops = 160
-};
-
-static const struct steps encoder_o_norm1_w1_w2_norm2_steps = {
-    .count = 5,
-    .min_part_rows = 8,
-    .block_rows = 96,
-    .step = {
-        { encoder_self_attn_o, .flops = 2048 },
-        { encoder_norm1, .flops = 512 },
-        { encoder_ffn_w1, .flops = 4096 },
-        { encoder_ffn_w2, .flops = 4096 },
-        { encoder_norm2, .flops = 512 },
-    }
-};
-
-static const struct steps cross_attn_kv_steps = {
-    .count = 1,
-    .min_part_rows = 8,
-    .block_rows = 0,
-    .step = {
-        { cross_attn_kv, .flops = 4096 },
-    }
-};
-
-static const struct step cross_attn_pages_step = {
-    cross_attn_pages, .flops = 1024
-};
-
-static const struct step decoder_target_input_step = {
-    decoder_target_input, .flops = 2048
-};
-
-static const struct steps decoder_self_attn_qkv_steps = {
-    .count = 1,
-    .min_part_rows = 8,
-    .block_rows = 0,
-    .step = {
-        { decoder_self_attn_qkv, .flops = 6144 },
-    }
-};
-
-static const struct step decoder_self_attn_pages_step = {
-    decoder_self_attn_pages, .flops = 1024
-};
-
-static const struct step decoder_self_attn_step = {
-    decoder_self_attn, .flops = 160
-};
-
-static const struct steps decoder_o_norm1_q_steps = {
-    .count = 3,
-    .min_part_rows = 8,
-    .block_rows = 96,
-    .step = {
-        { decoder_self_attn_o, .flops = 2048 },
-        { decoder_norm1, .flops = 512 },
-        { decoder_cross_attn_q, .flops = 2048 },
-    }
-};
-
-static const struct step decoder_cross_attn_step = {
-    decoder_cross_attn, .flops = 160
-};
-
-static const struct steps decoder_o_norm3_w1_w2_norm2_steps = {
-    .count = 5,
-    .min_part_rows = 8,
-    .block_rows = 96,
-    .step = {
-        { decoder_cross_attn_o, .flops = 2048 },
-        { decoder_norm3, .flops = 512 },
-        { decoder_ffn_w1, .flops = 4096 },
-        { decoder_ffn_w2, .flops = 4096 },
-        { decoder_norm2, .flops = 512 },
-    }
-};
-
-static const struct step decoder_logits_selected_step = {
-    decoder_logits_selected, .flops = 512
-};
-
-static const struct steps decoder_logits_matmul_steps = {
-    .count = 1,
-    .min_part_rows = 8,
-    .block_rows = 0,
-    .step = {
-        { decoder_logits_matmul, .flops = 3072 },
-    }
-};
-
-static const struct steps decoder_output_steps = {
-    .count = 1,
-    .min_part_rows = 8,
-    .block_rows = 0,
-    .step = {
-        { decoder_output, .flops = 768 },
-    }
-};
+static int64_t next_block(int64_t n, int64_t most);
 
 /* Encodes all rows of all sequences. */
 static void encode(const void *bound, const struct attn_batch *b, void *arena)
@@ -417,19 +292,26 @@ static void encode(const void *bound, const struct attn_batch *b, void *arena)
     struct encode c;
 
     encode_layout(&c, bound, b, arena);
-    run_step(b, b->rows, &encoder_source_input_step, &c);
+    encoder_source_input(&c);
     for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
         c.layer_weights = &c.w->encoder[l];
-        encode_rows(&c, b->rows, &encoder_self_attn_qkv_steps);
-        run_step(b, b->rows, &encoder_self_attn_pages_step, &c);
-        run_step(b, pairs(b), &encoder_self_attn_step, &c);
-        encode_rows(&c, b->rows, &encoder_o_norm1_w1_w2_norm2_steps);
+        encoder_self_attn_qkv(&c, 0, b->rows);
+        encoder_self_attn_pages(&c);
+        encoder_self_attn(&c);
+        for (int64_t row = 0, rows; row < b->rows; row += rows) {
+            rows = next_block(b->rows - row, 96);
+            encoder_self_attn_o(&c, row, rows);
+            encoder_norm1(&c, row, rows);
+            encoder_ffn_w1(&c, rows);
+            encoder_ffn_w2(&c, rows);
+            encoder_norm2(&c, row, rows);
+        }
     }
     for (int64_t l = 0; l < DECODER_LAYERS; l++) {
         c.layer_weights = &c.w->cross[l];
         c.cross = b->pool[1] + l * 4096;
-        encode_rows(&c, b->rows, &cross_attn_kv_steps);
-        run_step(b, b->rows, &cross_attn_pages_step, &c);
+        cross_attn_kv(&c, 0, b->rows);
+        cross_attn_pages(&c);
     }
 }
 
@@ -440,21 +322,33 @@ static void decode(const void *bound, const struct attn_batch *b, void *arena)
     struct decode c;
 
     decode_layout(&c, bound, b, arena);
-    run_step(b, b->rows, &decoder_target_input_step, &c);
+    decoder_target_input(&c);
     for (int64_t l = 0; l < DECODER_LAYERS; l++) {
         c.layer_weights = &c.w->decoder[l];
         c.self = b->pool[0] + l * 4096;
         c.cross = b->pool[1] + l * 4096;
-        decode_rows(&c, b->rows, &decoder_self_attn_qkv_steps);
-        run_step(b, b->rows, &decoder_self_attn_pages_step, &c);
-        run_step(b, pairs_cached(b), &decoder_self_attn_step, &c);
-        decode_rows(&c, b->rows, &decoder_o_norm1_q_steps);
-        run_step(b, pairs_recalled(b), &decoder_cross_attn_step, &c);
-        decode_rows(&c, b->rows, &decoder_o_norm3_w1_w2_norm2_steps);
+        decoder_self_attn_qkv(&c, 0, b->rows);
+        decoder_self_attn_pages(&c);
+        decoder_self_attn(&c);
+        for (int64_t row = 0, rows; row < b->rows; row += rows) {
+            rows = next_block(b->rows - row, 96);
+            decoder_self_attn_o(&c, row, rows);
+            decoder_norm1(&c, row, rows);
+            decoder_cross_attn_q(&c, row, rows);
+        }
+        decoder_cross_attn(&c);
+        for (int64_t row = 0, rows; row < b->rows; row += rows) {
+            rows = next_block(b->rows - row, 96);
+            decoder_cross_attn_o(&c, row, rows);
+            decoder_norm3(&c, row, rows);
+            decoder_ffn_w1(&c, rows);
+            decoder_ffn_w2(&c, rows);
+            decoder_norm2(&c, row, rows);
+        }
     }
-    run_step(b, b->selected, &decoder_logits_selected_step, &c);
-    decode_rows(&c, b->selected, &decoder_logits_matmul_steps);
-    decode_rows(&c, b->selected, &decoder_output_steps);
+    decoder_logits_selected(&c);
+    decoder_logits_matmul(&c, 0, b->selected);
+    decoder_output(&c, 0, b->selected);
 }
 
 /* -------------------------------------------------------------- kernels --- */
@@ -1186,15 +1080,6 @@ static int64_t min(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Returns the begin of a part of n, a multiple of `step`. */
-static int64_t part_begin(int64_t n, int64_t step, int64_t part,
-                          int64_t parts)
-{
-    if (parts == 1)
-        return part * n;
-    return min(n, (n + step - 1) / step * part / parts * step);
-}
-
 static int64_t max(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -1656,17 +1541,12 @@ static void matmul_32x48(int64_t rows, int64_t from, int64_t to, const float *x,
 /* --------------------------------------------------- steps of the model --- */
 
 /* source_input = embed: f32[n, 32] */
-static void encoder_source_input(void *call, int64_t part, int64_t parts)
+static void encoder_source_input(const struct encode *c)
 {
-    const struct encode *c = call;
     const struct attn_batch *b = c->b;
-    const int64_t first = part_begin(b->rows, 1, part, parts);
-    const int64_t last = part_begin(b->rows, 1, part + 1, parts);
 
     for (int64_t s = 0; s < b->sequences; s++) {
-        const int64_t end = min(b->start[s + 1], last);
-
-        for (int64_t i = max(b->start[s], first); i < end; i++) {
+        for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {
             const int64_t id = b->ids[i];
             const int64_t at = i - b->start[s];
 
@@ -1677,27 +1557,23 @@ static void encoder_source_input(void *call, int64_t part, int64_t parts)
 }
 
 /* self_attn_qkv = linear: f32[n, 96] */
-static void encoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
+static void encoder_self_attn_qkv(const struct encode *c, int64_t row,
+                                  int64_t rows)
 {
-    const struct encode *c = call;
     const struct encoder_layer *w = c->layer_weights;
-    const int64_t from = part_begin(96, 16, part, parts);
-    const int64_t to = part_begin(96, 16, part + 1, parts);
 
-    matmul_bias_32x96(c->rows, from, to, c->x + c->row * 32, 32,
-                      w->self_attn_qkv, w->self_attn_qkv_bias,
-                      c->self_attn_qkv + c->row * 96, 96);
+    matmul_bias_32x96(rows, 0, 96, c->x + row * 32, 32, w->self_attn_qkv,
+                      w->self_attn_qkv_bias, c->self_attn_qkv + row * 96, 96);
 }
 
 /* self_attn_keys = pack_kv: f32[2, n, 16]
  * self_attn_values = pack_kv: f32[2, n, 16] */
-static void encoder_self_attn_pages(void *call, int64_t part, int64_t parts)
+static void encoder_self_attn_pages(const struct encode *c)
 {
-    const struct encode *c = call;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
 
-    for (int64_t task = part; task < tasks; task += parts) {
+    for (int64_t task = 0; task < tasks; task++) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         int64_t at = 0;
@@ -1721,14 +1597,12 @@ static void encoder_self_attn_pages(void *call, int64_t part, int64_t parts)
 }
 
 /* self_attn = attention: f32[n, 32] */
-static void encoder_self_attn(void *call, int64_t part, int64_t parts)
+static void encoder_self_attn(const struct encode *c)
 {
-    const struct encode *c = call;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
-    float *const scratch = c->scratch + part * 4656;
 
-    for (int64_t task = part; task < tasks; task += parts) {
+    for (int64_t task = 0; task < tasks; task++) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         const int64_t first = b->start[s] / 64 + s;
@@ -1745,96 +1619,73 @@ static void encoder_self_attn(void *call, int64_t part, int64_t parts)
         m.bias = 0;
         attention_16x16(c->self_attn_qkv + row * 96 + head * 16, 96,
                         b->start[s + 1] - row, &m,
-                        c->self_attn + row * 32 + head * 16, 32, scratch);
+                        c->self_attn + row * 32 + head * 16, 32, c->scratch);
     }
 }
 
 /* self_attn_o = linear: f32[n, 32] */
-static void encoder_self_attn_o(void *call, int64_t part, int64_t parts)
+static void encoder_self_attn_o(const struct encode *c, int64_t row,
+                                int64_t rows)
 {
-    const struct encode *c = call;
     const struct encoder_layer *w = c->layer_weights;
-    const int64_t from = part_begin(32, 16, part, parts);
-    const int64_t to = part_begin(32, 16, part + 1, parts);
 
-    matmul_bias_32x32(c->rows, from, to, c->self_attn + c->row * 32, 32,
-                      w->self_attn_o, w->self_attn_o_bias, c->self_attn_o, 32);
+    matmul_bias_32x32(rows, 0, 32, c->self_attn + row * 32, 32, w->self_attn_o,
+                      w->self_attn_o_bias, c->self_attn_o, 32);
 }
 
 /* norm1 = add_norm: f32[n, 32] */
-static void encoder_norm1(void *call, int64_t part, int64_t parts)
+static void encoder_norm1(const struct encode *c, int64_t row, int64_t rows)
 {
-    const struct encode *c = call;
     const struct encoder_layer *w = c->layer_weights;
-    const int64_t at = part_begin(c->rows, 1, part, parts);
-    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
 
-    add_norm_rows(c->norm1 + at * 32, 32, c->x + i * 32, 32,
-                  c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
-                  32, (0x1.0c6f7ap-20f));
+    add_norm_rows(c->norm1, 32, c->x + row * 32, 32, c->self_attn_o, 32,
+                  w->norm1, w->norm1_bias, rows, 32, (0x1.0c6f7ap-20f));
 }
 
 /* ffn_w1 = linear: f32[n, 64] */
-static void encoder_ffn_w1(void *call, int64_t part, int64_t parts)
+static void encoder_ffn_w1(const struct encode *c, int64_t rows)
 {
-    const struct encode *c = call;
     const struct encoder_layer *w = c->layer_weights;
-    const int64_t from = part_begin(64, 16, part, parts);
-    const int64_t to = part_begin(64, 16, part + 1, parts);
 
-    matmul_bias_relu_32x64(c->rows, from, to, c->norm1, 32, w->ffn_w1,
-                           w->ffn_w1_bias, c->ffn_w1, 64);
+    matmul_bias_relu_32x64(rows, 0, 64, c->norm1, 32, w->ffn_w1, w->ffn_w1_bias,
+                           c->ffn_w1, 64);
 }
 
 /* ffn_w2 = linear: f32[n, 32] */
-static void encoder_ffn_w2(void *call, int64_t part, int64_t parts)
+static void encoder_ffn_w2(const struct encode *c, int64_t rows)
 {
-    const struct encode *c = call;
     const struct encoder_layer *w = c->layer_weights;
-    const int64_t from = part_begin(32, 16, part, parts);
-    const int64_t to = part_begin(32, 16, part + 1, parts);
 
-    matmul_bias_64x32(c->rows, from, to, c->ffn_w1, 64, w->ffn_w2,
-                      w->ffn_w2_bias, c->ffn_w2, 32);
+    matmul_bias_64x32(rows, 0, 32, c->ffn_w1, 64, w->ffn_w2, w->ffn_w2_bias,
+                      c->ffn_w2, 32);
 }
 
 /* norm2 = add_norm: f32[n, 32] */
-static void encoder_norm2(void *call, int64_t part, int64_t parts)
+static void encoder_norm2(const struct encode *c, int64_t row, int64_t rows)
 {
-    const struct encode *c = call;
     const struct encoder_layer *w = c->layer_weights;
-    const int64_t at = part_begin(c->rows, 1, part, parts);
-    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
 
-    add_norm_rows(c->x + i * 32, 32, c->norm1 + at * 32, 32,
-                  c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
-                  (0x1.0c6f7ap-20f));
+    add_norm_rows(c->x + row * 32, 32, c->norm1, 32, c->ffn_w2, 32, w->norm2,
+                  w->norm2_bias, rows, 32, (0x1.0c6f7ap-20f));
 }
 
 /* cross_attn_kv = linear: f32[n, 64] */
-static void cross_attn_kv(void *call, int64_t part, int64_t parts)
+static void cross_attn_kv(const struct encode *c, int64_t row, int64_t rows)
 {
-    const struct encode *c = call;
     const struct cross_layer *w = c->layer_weights;
-    const int64_t from = part_begin(64, 16, part, parts);
-    const int64_t to = part_begin(64, 16, part + 1, parts);
 
-    matmul_bias_32x64(c->rows, from, to, c->x + c->row * 32, 32,
-                      w->cross_attn_kv, w->cross_attn_kv_bias,
-                      c->cross_attn_kv + c->row * 64, 64);
+    matmul_bias_32x64(rows, 0, 64, c->x + row * 32, 32, w->cross_attn_kv,
+                      w->cross_attn_kv_bias, c->cross_attn_kv + row * 64, 64);
 }
 
 /* cross_attn_keys = append: f32[2, n, 16]
  * cross_attn_values = append: f32[2, n, 16] */
-static void cross_attn_pages(void *call, int64_t part, int64_t parts)
+static void cross_attn_pages(const struct encode *c)
 {
-    const struct encode *c = call;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
 
-    for (int64_t task = part; task < tasks; task += parts) {
+    for (int64_t task = 0; task < tasks; task++) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         const int32_t *page = b->pages[1] + s * b->table[1];
@@ -1858,17 +1709,12 @@ static void cross_attn_pages(void *call, int64_t part, int64_t parts)
 }
 
 /* target_input = embed: f32[t, 32] */
-static void decoder_target_input(void *call, int64_t part, int64_t parts)
+static void decoder_target_input(const struct decode *c)
 {
-    const struct decode *c = call;
     const struct attn_batch *b = c->b;
-    const int64_t first = part_begin(b->rows, 1, part, parts);
-    const int64_t last = part_begin(b->rows, 1, part + 1, parts);
 
     for (int64_t s = 0; s < b->sequences; s++) {
-        const int64_t end = min(b->start[s + 1], last);
-
-        for (int64_t i = max(b->start[s], first); i < end; i++) {
+        for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {
             const int64_t id = b->ids[i];
             const int64_t at = b->past[s] + i - b->start[s];
 
@@ -1879,27 +1725,23 @@ static void decoder_target_input(void *call, int64_t part, int64_t parts)
 }
 
 /* self_attn_qkv = linear: f32[t, 96] */
-static void decoder_self_attn_qkv(void *call, int64_t part, int64_t parts)
+static void decoder_self_attn_qkv(const struct decode *c, int64_t row,
+                                  int64_t rows)
 {
-    const struct decode *c = call;
     const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = part_begin(96, 16, part, parts);
-    const int64_t to = part_begin(96, 16, part + 1, parts);
 
-    matmul_bias_32x96(c->rows, from, to, c->x + c->row * 32, 32,
-                      w->self_attn_qkv, w->self_attn_qkv_bias,
-                      c->self_attn_qkv + c->row * 96, 96);
+    matmul_bias_32x96(rows, 0, 96, c->x + row * 32, 32, w->self_attn_qkv,
+                      w->self_attn_qkv_bias, c->self_attn_qkv + row * 96, 96);
 }
 
 /* self_attn_keys = append: f32[2, p+t, 16]
  * self_attn_values = append: f32[2, p+t, 16] */
-static void decoder_self_attn_pages(void *call, int64_t part, int64_t parts)
+static void decoder_self_attn_pages(const struct decode *c)
 {
-    const struct decode *c = call;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
 
-    for (int64_t task = part; task < tasks; task += parts) {
+    for (int64_t task = 0; task < tasks; task++) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         const int32_t *page = b->pages[0] + s * b->table[0];
@@ -1924,14 +1766,12 @@ static void decoder_self_attn_pages(void *call, int64_t part, int64_t parts)
 }
 
 /* self_attn = attention: f32[t, 32] */
-static void decoder_self_attn(void *call, int64_t part, int64_t parts)
+static void decoder_self_attn(const struct decode *c)
 {
-    const struct decode *c = call;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
-    float *const scratch = c->scratch + part * 4656;
 
-    for (int64_t task = part; task < tasks; task += parts) {
+    for (int64_t task = 0; task < tasks; task++) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         struct keys m;
@@ -1953,58 +1793,46 @@ static void decoder_self_attn(void *call, int64_t part, int64_t parts)
         attention_16x16_causal_paged(c->self_attn_qkv + row * 96 + head * 16,
                                      96, b->start[s + 1] - row, &m,
                                      c->self_attn + row * 32 + head * 16, 32,
-                                     scratch);
+                                     c->scratch);
     }
 }
 
 /* self_attn_o = linear: f32[t, 32] */
-static void decoder_self_attn_o(void *call, int64_t part, int64_t parts)
+static void decoder_self_attn_o(const struct decode *c, int64_t row,
+                                int64_t rows)
 {
-    const struct decode *c = call;
     const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = part_begin(32, 16, part, parts);
-    const int64_t to = part_begin(32, 16, part + 1, parts);
 
-    matmul_bias_32x32(c->rows, from, to, c->self_attn + c->row * 32, 32,
-                      w->self_attn_o, w->self_attn_o_bias, c->self_attn_o, 32);
+    matmul_bias_32x32(rows, 0, 32, c->self_attn + row * 32, 32, w->self_attn_o,
+                      w->self_attn_o_bias, c->self_attn_o, 32);
 }
 
 /* norm1 = add_norm: f32[t, 32] */
-static void decoder_norm1(void *call, int64_t part, int64_t parts)
+static void decoder_norm1(const struct decode *c, int64_t row, int64_t rows)
 {
-    const struct decode *c = call;
     const struct decoder_layer *w = c->layer_weights;
-    const int64_t at = part_begin(c->rows, 1, part, parts);
-    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
 
-    add_norm_rows(c->x + i * 32, 32, c->x + i * 32, 32,
-                  c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
-                  32, (0x1.0c6f7ap-20f));
+    add_norm_rows(c->x + row * 32, 32, c->x + row * 32, 32, c->self_attn_o, 32,
+                  w->norm1, w->norm1_bias, rows, 32, (0x1.0c6f7ap-20f));
 }
 
 /* cross_attn_q = linear: f32[t, 32] */
-static void decoder_cross_attn_q(void *call, int64_t part, int64_t parts)
+static void decoder_cross_attn_q(const struct decode *c, int64_t row,
+                                 int64_t rows)
 {
-    const struct decode *c = call;
     const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = part_begin(32, 16, part, parts);
-    const int64_t to = part_begin(32, 16, part + 1, parts);
 
-    matmul_bias_32x32(c->rows, from, to, c->x + c->row * 32, 32,
-                      w->cross_attn_q, w->cross_attn_q_bias,
-                      c->cross_attn_q + c->row * 32, 32);
+    matmul_bias_32x32(rows, 0, 32, c->x + row * 32, 32, w->cross_attn_q,
+                      w->cross_attn_q_bias, c->cross_attn_q + row * 32, 32);
 }
 
 /* cross_attn = attention: f32[t, 32] */
-static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
+static void decoder_cross_attn(const struct decode *c)
 {
-    const struct decode *c = call;
     const struct attn_batch *b = c->b;
     const int64_t tasks = b->sequences * 2;
-    float *const scratch = c->scratch + part * 4656;
 
-    for (int64_t task = part; task < tasks; task += parts) {
+    for (int64_t task = 0; task < tasks; task++) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         int64_t end = s + 1;
@@ -2032,172 +1860,84 @@ static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
         attention_16x16_paged(c->cross_attn_q + row * 32 + head * 16, 32,
                               b->start[end] - row, &m,
                               c->cross_attn + row * 32 + head * 16, 32,
-                              scratch);
+                              c->scratch);
     }
 }
 
 /* cross_attn_o = linear: f32[t, 32] */
-static void decoder_cross_attn_o(void *call, int64_t part, int64_t parts)
+static void decoder_cross_attn_o(const struct decode *c, int64_t row,
+                                 int64_t rows)
 {
-    const struct decode *c = call;
     const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = part_begin(32, 16, part, parts);
-    const int64_t to = part_begin(32, 16, part + 1, parts);
 
-    matmul_bias_32x32(c->rows, from, to, c->cross_attn + c->row * 32, 32,
+    matmul_bias_32x32(rows, 0, 32, c->cross_attn + row * 32, 32,
                       w->cross_attn_o, w->cross_attn_o_bias, c->cross_attn_o,
                       32);
 }
 
 /* norm3 = add_norm: f32[t, 32] */
-static void decoder_norm3(void *call, int64_t part, int64_t parts)
+static void decoder_norm3(const struct decode *c, int64_t row, int64_t rows)
 {
-    const struct decode *c = call;
     const struct decoder_layer *w = c->layer_weights;
-    const int64_t at = part_begin(c->rows, 1, part, parts);
-    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
 
-    add_norm_rows(c->norm3 + at * 32, 32, c->x + i * 32, 32,
-                  c->cross_attn_o + at * 32, 32, w->norm3, w->norm3_bias, rows,
-                  32, (0x1.0c6f7ap-20f));
+    add_norm_rows(c->norm3, 32, c->x + row * 32, 32, c->cross_attn_o, 32,
+                  w->norm3, w->norm3_bias, rows, 32, (0x1.0c6f7ap-20f));
 }
 
 /* ffn_w1 = linear: f32[t, 64] */
-static void decoder_ffn_w1(void *call, int64_t part, int64_t parts)
+static void decoder_ffn_w1(const struct decode *c, int64_t rows)
 {
-    const struct decode *c = call;
     const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = part_begin(64, 16, part, parts);
-    const int64_t to = part_begin(64, 16, part + 1, parts);
 
-    matmul_bias_relu_32x64(c->rows, from, to, c->norm3, 32, w->ffn_w1,
-                           w->ffn_w1_bias, c->ffn_w1, 64);
+    matmul_bias_relu_32x64(rows, 0, 64, c->norm3, 32, w->ffn_w1, w->ffn_w1_bias,
+                           c->ffn_w1, 64);
 }
 
 /* ffn_w2 = linear: f32[t, 32] */
-static void decoder_ffn_w2(void *call, int64_t part, int64_t parts)
+static void decoder_ffn_w2(const struct decode *c, int64_t rows)
 {
-    const struct decode *c = call;
     const struct decoder_layer *w = c->layer_weights;
-    const int64_t from = part_begin(32, 16, part, parts);
-    const int64_t to = part_begin(32, 16, part + 1, parts);
 
-    matmul_bias_64x32(c->rows, from, to, c->ffn_w1, 64, w->ffn_w2,
-                      w->ffn_w2_bias, c->ffn_w2, 32);
+    matmul_bias_64x32(rows, 0, 32, c->ffn_w1, 64, w->ffn_w2, w->ffn_w2_bias,
+                      c->ffn_w2, 32);
 }
 
 /* norm2 = add_norm: f32[t, 32] */
-static void decoder_norm2(void *call, int64_t part, int64_t parts)
+static void decoder_norm2(const struct decode *c, int64_t row, int64_t rows)
 {
-    const struct decode *c = call;
     const struct decoder_layer *w = c->layer_weights;
-    const int64_t at = part_begin(c->rows, 1, part, parts);
-    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
 
-    add_norm_rows(c->x + i * 32, 32, c->norm3 + at * 32, 32,
-                  c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
-                  (0x1.0c6f7ap-20f));
+    add_norm_rows(c->x + row * 32, 32, c->norm3, 32, c->ffn_w2, 32, w->norm2,
+                  w->norm2_bias, rows, 32, (0x1.0c6f7ap-20f));
 }
 
 /* logits_selected = select: f32[r, 32] */
-static void decoder_logits_selected(void *call, int64_t part, int64_t parts)
+static void decoder_logits_selected(const struct decode *c)
 {
-    const struct decode *c = call;
     const struct attn_batch *b = c->b;
 
-    for (int64_t i = part; i < b->selected; i += parts) {
+    for (int64_t i = 0; i < b->selected; i++) {
         copy_rows(c->logits_selected + i * 32, 0, c->x + b->select[i] * 32, 0,
                   1, 32);
     }
 }
 
 /* logits_matmul = matmul: f32[r, 48] */
-static void decoder_logits_matmul(void *call, int64_t part, int64_t parts)
+static void decoder_logits_matmul(const struct decode *c, int64_t row,
+                                  int64_t rows)
 {
-    const struct decode *c = call;
-    const int64_t from = part_begin(48, 16, part, parts);
-    const int64_t to = part_begin(48, 16, part + 1, parts);
-
-    matmul_32x48(c->rows, from, to, c->logits_selected + c->row * 32, 32,
-                 c->w->target, c->logits_matmul + c->row * 48, 48);
+    matmul_32x48(rows, 0, 48, c->logits_selected + row * 32, 32, c->w->target,
+                 c->logits_matmul + row * 48, 48);
 }
 
 /* output = output: f32[r, 48] */
-static void decoder_output(void *call, int64_t part, int64_t parts)
+static void decoder_output(const struct decode *c, int64_t row, int64_t rows)
 {
-    const struct decode *c = call;
-    const int64_t at = part_begin(c->rows, 1, part, parts);
-    const int64_t rows = part_begin(c->rows, 1, part + 1, parts) - at;
-    const int64_t i = c->row + at;
-
-    copy_rows(c->b->output + i * 48, 48, c->logits_matmul + i * 48, 48, rows,
-              48);
+    copy_rows(c->b->output + row * 48, 48, c->logits_matmul + row * 48, 48,
+              rows, 48);
 }
 
-/* ---------------------------------- parts for threads, places in memory --- */
-
-/* PART_FLOPS: fewest FLOPs that justify a thread. Fewer rows or queries than
- * these minima cost as much, because reading the weights or keys dominates. */
-enum { PART_FLOPS = 1500000, MIN_ROWS = 2, MIN_QUERIES = 8 };
-
-/* Returns queries times keys, summed over all sequences. */
-static int64_t pairs(const struct attn_batch *b)
-{
-    int64_t n = 0;
-
-    for (int64_t s = 0; s < b->sequences; s++)
-        n += max(b->start[s + 1] - b->start[s], MIN_QUERIES)
-             * (b->start[s + 1] - b->start[s]);
-    return n;
-}
-
-/* Returns queries times keys, summed over all sequences. */
-static int64_t pairs_cached(const struct attn_batch *b)
-{
-    int64_t n = 0;
-
-    for (int64_t s = 0; s < b->sequences; s++)
-        n += max(b->start[s + 1] - b->start[s], MIN_QUERIES)
-             * (b->past[s] + b->start[s + 1] - b->start[s]);
-    return n;
-}
-
-/* Returns queries times keys, summed over all sequences. */
-static int64_t pairs_recalled(const struct attn_batch *b)
-{
-    int64_t n = 0;
-
-    for (int64_t s = 0; s < b->sequences; s++)
-        n += max(b->start[s + 1] - b->start[s], MIN_QUERIES)
-             * (b->source_rows[b->source[s]]);
-    return n;
-}
-
-/* Returns the number of parts for work of `flops` FLOPs. */
-static int64_t parts_of(const struct attn_batch *b, int64_t flops)
-{
-    if (b->parallel)
-        return max(min(b->parallel->parts, flops / PART_FLOPS), 1);
-    return 1;
-}
-
-static void run_parts(const struct attn_batch *b, int64_t parts,
-                      step_function *run, void *call)
-{
-    if (parts > 1)
-        b->parallel->run(b->parallel->pool, parts, run, call);
-    else
-        run(call, 0, 1);
-}
-
-/* Runs a step for `count` rows, or pairs of a query and a key. */
-static void run_step(const struct attn_batch *b, int64_t count,
-                     const struct step *step, void *call)
-{
-    run_parts(b, parts_of(b, count * step->flops), step->run, call);
-}
+/* ----------------------------------------------------- places in memory --- */
 
 /* Returns the rows of the next block of n rows. Blocks have at most `most`
  * rows, and equal heights because each of them reads all weights. */
@@ -2210,108 +1950,15 @@ static int64_t next_block(int64_t n, int64_t most)
     return (n + blocks - 1) / blocks;
 }
 
-/* Runs all steps for a part of the rows, block by block. */
-static void encode_rows_part(void *call, int64_t part, int64_t parts)
-{
-    struct encode c;
-
-    memcpy(&c, call, sizeof c);
-    const int64_t end = part_begin(c.rows, 6, part + 1, parts);
-
-    c.row = part_begin(c.rows, 6, part, parts);
-    c.self_attn_o += part * 3072;
-    c.norm1 += part * 3072;
-    c.ffn_w1 += part * 6144;
-    c.ffn_w2 += part * 3072;
-    for (; c.row < end; c.row += c.rows) {
-        c.rows = next_block(end - c.row, c.block_rows);
-        for (int64_t s = 0; s < c.steps->count; s++)
-            c.steps->step[s].run(&c, 0, 1);
-    }
-}
-
-/* Runs the steps for all rows. Divides the rows if each part has enough of
- * them; else divides each step, block by block. */
-static void encode_rows(struct encode *c, int64_t rows,
-                        const struct steps *steps)
-{
-    int64_t flops = 0;
-
-    for (int64_t s = 0; s < steps->count; s++)
-        flops += steps->step[s].flops;
-    const int64_t parts = parts_of(c->b, max(rows, MIN_ROWS) * flops);
-
-    c->steps = steps;
-    c->block_rows = steps->block_rows ? steps->block_rows : max(rows, 1);
-    c->row = 0;
-    c->rows = rows;
-    if (parts == 1 || rows >= parts * steps->min_part_rows) {
-        run_parts(c->b, parts, encode_rows_part, c);
-        return;
-    }
-    for (; c->row < rows; c->row += c->rows) {
-        c->rows = next_block(rows - c->row, c->block_rows);
-        for (int64_t s = 0; s < steps->count; s++)
-            run_step(c->b, max(c->rows, MIN_ROWS), &steps->step[s], c);
-    }
-}
-
-/* Runs all steps for a part of the rows, block by block. */
-static void decode_rows_part(void *call, int64_t part, int64_t parts)
-{
-    struct decode c;
-
-    memcpy(&c, call, sizeof c);
-    const int64_t end = part_begin(c.rows, 6, part + 1, parts);
-
-    c.row = part_begin(c.rows, 6, part, parts);
-    c.self_attn_o += part * 3072;
-    c.cross_attn_o += part * 3072;
-    c.norm3 += part * 3072;
-    c.ffn_w1 += part * 6144;
-    c.ffn_w2 += part * 3072;
-    for (; c.row < end; c.row += c.rows) {
-        c.rows = next_block(end - c.row, c.block_rows);
-        for (int64_t s = 0; s < c.steps->count; s++)
-            c.steps->step[s].run(&c, 0, 1);
-    }
-}
-
-/* Runs the steps for all rows. Divides the rows if each part has enough of
- * them; else divides each step, block by block. */
-static void decode_rows(struct decode *c, int64_t rows,
-                        const struct steps *steps)
-{
-    int64_t flops = 0;
-
-    for (int64_t s = 0; s < steps->count; s++)
-        flops += steps->step[s].flops;
-    const int64_t parts = parts_of(c->b, max(rows, MIN_ROWS) * flops);
-
-    c->steps = steps;
-    c->block_rows = steps->block_rows ? steps->block_rows : max(rows, 1);
-    c->row = 0;
-    c->rows = rows;
-    if (parts == 1 || rows >= parts * steps->min_part_rows) {
-        run_parts(c->b, parts, decode_rows_part, c);
-        return;
-    }
-    for (; c->row < rows; c->row += c->rows) {
-        c->rows = next_block(rows - c->row, c->block_rows);
-        for (int64_t s = 0; s < steps->count; s++)
-            run_step(c->b, max(c->rows, MIN_ROWS), &steps->step[s], c);
-    }
-}
-
 /* Returns the bytes of the arena, with space to align it to 64. */
 static int64_t arena_bytes(int64_t rows, int64_t sequences, int64_t parts)
 {
     const int64_t encode_floats =
-        rows * 224 + sequences * 4096 + parts * 16944;
+        rows * 224 + sequences * 4096 + 16944;
     const int64_t decode_floats =
-        rows * 160 + parts * 16944;
+        rows * 160 + 16944;
 
-    (void)sequences;
+    (void)parts;
     return 4 * max(encode_floats, decode_floats) + 64;
 }
 
@@ -2320,41 +1967,28 @@ static void encode_layout(struct encode *c, const void *bound,
 {
     const int64_t rows = b->rows;
     const int64_t sequences = b->sequences;
-    int64_t parts = 1;
-
-    if (b->parallel)
-        parts = max(b->parallel->parts, 1);
-    (void)sequences;
-    (void)parts;
     c->w = bound;
     c->b = b;
-    c->x = arena + 0;
+    c->x = arena;
     c->self_attn_qkv = arena + rows * 32;
     c->self_attn_keys = arena + rows * 128;
     c->self_attn_values = arena + rows * 160 + sequences * 2048;
     c->self_attn = arena + rows * 192 + sequences * 4096;
     c->self_attn_o = arena + rows * 224 + sequences * 4096;
     c->norm1 = arena + rows * 224 + sequences * 4096;
-    c->ffn_w1 = arena + rows * 224 + sequences * 4096 + parts * 3072;
-    c->ffn_w2 = arena + rows * 224 + sequences * 4096 + parts * 9216;
+    c->ffn_w1 = arena + rows * 224 + sequences * 4096 + 3072;
+    c->ffn_w2 = arena + rows * 224 + sequences * 4096 + 9216;
     c->cross_attn_kv = arena + rows * 32;
-    c->scratch = arena + rows * 224 + sequences * 4096 + parts * 12288;
+    c->scratch = arena + rows * 224 + sequences * 4096 + 12288;
 }
 
 static void decode_layout(struct decode *c, const void *bound,
                           const struct attn_batch *b, float *arena)
 {
     const int64_t rows = b->rows;
-    const int64_t sequences = b->sequences;
-    int64_t parts = 1;
-
-    if (b->parallel)
-        parts = max(b->parallel->parts, 1);
-    (void)sequences;
-    (void)parts;
     c->w = bound;
     c->b = b;
-    c->x = arena + 0;
+    c->x = arena;
     c->self_attn_qkv = arena + rows * 32;
     c->self_attn = arena + rows * 128;
     c->self_attn_o = arena + rows * 160;
@@ -2362,11 +1996,11 @@ static void decode_layout(struct decode *c, const void *bound,
     c->cross_attn = arena + rows * 32;
     c->cross_attn_o = arena + rows * 160;
     c->norm3 = arena + rows * 160;
-    c->ffn_w1 = arena + rows * 160 + parts * 3072;
-    c->ffn_w2 = arena + rows * 160 + parts * 9216;
+    c->ffn_w1 = arena + rows * 160 + 3072;
+    c->ffn_w2 = arena + rows * 160 + 9216;
     c->logits_selected = arena + rows * 128;
     c->logits_matmul = arena + rows * 32;
-    c->scratch = arena + rows * 160 + parts * 12288;
+    c->scratch = arena + rows * 160 + 12288;
 }
 
 static void bind_weights(void *bound, const void *packed)

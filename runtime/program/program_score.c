@@ -106,7 +106,7 @@ static int64_t score_line(struct program *p, const char *text, int64_t bytes,
 static void program_scores(struct program *p)
 {
     const char *text = NULL;
-    struct score_pair x;
+    struct score_pair x = { .n = 0 };
     int64_t n = 0;
 
     program_open_lines(p);

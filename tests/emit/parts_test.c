@@ -171,6 +171,39 @@ static void test_main(void **state)
     }
 }
 
+/* Tests steps without the part threads, which have another text. */
+static void check_steps(const char *spec, const char *options)
+{
+    static const char lines[] =
+        "awk 'BEGIN { for (i = 1; i < 9; i++) { for (j = 0; j < i; j++) printf "
+        "\"%d \", (i * 7 + j * 5) % 6; print \"\" } }'";
+    const char *expected = NULL;
+    for (int all = 1; all >= 0; all--) {
+        assert_true(compiled(spec, "p",
+                             arena_printf(a, "%s %s", options,
+                                          all ? "" : "--parts=main")));
+        output_of(
+            arena_printf(a, "gcc %s -DATTNC_MAIN p.c -lm -o p", warnings));
+        const char *got = output_of(arena_printf(a, "%s | ./p", lines));
+        assert_true(strlen(got) > 8);
+        if (expected)
+            assert_string_equal(got, expected);
+        expected = got;
+    }
+}
+
+static void test_steps(void **state)
+{
+    (void)state;
+    check_steps("models/tiny.yaml", "--seed=1");
+    check_steps("models/tiny.yaml",
+                "--seed=1 --set=kind=encoder --skip=fuse-attention "
+                "--set=ffn.type=experts --set=ffn.experts=4 "
+                "--set=ffn.chosen=2 --set=dtype=int8");
+    check_steps("tests/torch/gru_stack.yaml", "");
+    check_steps("tests/torch/causal_convolution.yaml", "");
+}
+
 /* Tests that a handle without threads reports it. */
 static void test_handle(void **state)
 {
@@ -203,10 +236,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_model),
-        TEST(test_parts),
-        TEST(test_main),
-        TEST(test_handle),
+        TEST(test_model), TEST(test_parts),  TEST(test_main),
+        TEST(test_steps), TEST(test_handle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,21 +27,27 @@ static void heads_at_once_function(Gen *g)
     const int mark = emit_mark(e);
     let(e, "heads", "%d", HeadsAtOnce);
     put(e,
-        "/* Returns the heads of a task of attention: $heads if every sequence has one\n"
-        " * row, neighbours have different sources, and the tasks divide evenly, or\n"
-        " * nearly, among the parts; else 1. */\n"
-        "static int64_t heads_at_once(const struct attn_batch *b,\n"
-        "                             const int32_t *source, int64_t tasks,\n"
-        "                             int64_t parts)\n"
-        "{\n"
-        "    if (tasks % ($heads * parts) != 0 && tasks < 8 * $heads * parts)\n"
-        "        return 1;\n"
-        "    for (int64_t s = 0; s < b->sequences; s++)\n"
-        "        if (b->start[s + 1] - b->start[s] != 1\n"
-        "            || (source && s > 0 && source[s] == source[s - 1]))\n"
-        "            return 1;\n"
-        "    return $heads;\n"
-        "}\n\n");
+        g->serial
+            ? "/* Returns the heads of a task of attention: $heads if every sequence has one\n"
+              " * row, and neighbours have different sources; else 1. */\n"
+              "static int64_t heads_at_once(const struct attn_batch *b,\n"
+              "                             const int32_t *source)\n"
+              "{\n"
+            : "/* Returns the heads of a task of attention: $heads if every sequence has one\n"
+              " * row, neighbours have different sources, and the tasks divide evenly, or\n"
+              " * nearly, among the parts; else 1. */\n"
+              "static int64_t heads_at_once(const struct attn_batch *b,\n"
+              "                             const int32_t *source, int64_t tasks,\n"
+              "                             int64_t parts)\n"
+              "{\n"
+              "    if (tasks % ($heads * parts) != 0 && tasks < 8 * $heads * parts)\n"
+              "        return 1;\n");
+    put(e, "for (int64_t s = 0; s < b->sequences; s++)\n"
+           "    if (b->start[s + 1] - b->start[s] != 1\n"
+           "        || (source && s > 0 && source[s] == source[s - 1]))\n"
+           "        return 1;\n"
+           "return $heads;\n"
+           "}\n\n");
     emit_reset(e, mark);
 }
 
@@ -49,8 +55,9 @@ const char *heads_at_once(Gen *g, bool apart)
 {
     if (first_time(g, HelperHeadsAtOnce, "heads_at_once"))
         heads_at_once_function(g);
-    return arena_printf(g->a, "heads_at_once(b, %s, tasks, parts)",
-                        apart ? "b->source" : "0");
+    return arena_printf(g->a, "heads_at_once(b, %s%s)",
+                        apart ? "b->source" : "0",
+                        g->serial ? "" : ", tasks, parts");
 }
 
 /* Binds the addresses of the keys or values of each head. Heads in a group

@@ -184,10 +184,16 @@ void begin_task_loop(Gen *g, Emit *e, int each)
                "    const int64_t s = task / $heads, head = task % $heads;\n"
                "    const int64_t row = s * $rows;\n");
     else
-        put(e, "\n"
-               "for (int64_t task = part; task < tasks; task += parts) {\n"
-               "    const int64_t s = task / $heads, head = task % $heads;\n"
-               "    const int64_t row = b->$start[s];\n");
+        put(e,
+            g->serial
+                ? "\n"
+                  "for (int64_t task = 0; task < tasks; task++) {\n"
+                  "    const int64_t s = task / $heads, head = task % $heads;\n"
+                  "    const int64_t row = b->$start[s];\n"
+                : "\n"
+                  "for (int64_t task = part; task < tasks; task += parts) {\n"
+                  "    const int64_t s = task / $heads, head = task % $heads;\n"
+                  "    const int64_t row = b->$start[s];\n");
 }
 
 const char *head_at(Gen *g, int node, const char *row)
@@ -329,6 +335,11 @@ static const char *queries_text(Gen *g, const Node *n, bool shared)
                         shared ? "end" : "s + 1");
 }
 
+static const char *scratch_text(const Gen *g)
+{
+    return g->undivided || g->serial ? "c->scratch" : "scratch";
+}
+
 /* Emits the call for several heads of a single row. */
 static void put_heads(Gen *g, Emit *e, int node)
 {
@@ -338,7 +349,7 @@ static void put_heads(Gen *g, Emit *e, int node)
                           head_at(g, n->in[0], g->row),
                           value_at(g, node, g->row),
                           (long long)node_at(g->p, n->in[2])->type.dim[2].c,
-                          g->undivided ? "c->scratch" : "scratch"),
+                          scratch_text(g)),
              ";");
 }
 
@@ -376,12 +387,14 @@ static void put_short_attention(Gen *g, Emit *e, int node)
 static void begin_heads_loop(Gen *g, Emit *e, bool apart)
 {
     let(e, "at_once", "%s", heads_at_once(g, apart));
+    put(e, "const int64_t each = $at_once;\n"
+           "\n");
     put(e,
-        "const int64_t each = $at_once;\n"
-        "\n"
-        "for (int64_t task = part * each; task < tasks; task += parts * each) {\n"
-        "    const int64_t s = task / $heads, head = task % $heads;\n"
-        "    const int64_t row = b->$start[s];\n");
+        g->serial
+            ? "for (int64_t task = 0; task < tasks; task += each) {\n"
+            : "for (int64_t task = part * each; task < tasks; task += parts * each) {\n");
+    put(e, "const int64_t s = task / $heads, head = task % $heads;\n"
+           "const int64_t row = b->$start[s];\n");
 }
 
 static void put_attention_head(Gen *g, Emit *e, int node, bool shared)
@@ -395,7 +408,7 @@ static void put_attention_head(Gen *g, Emit *e, int node, bool shared)
                           head_at(g, n->in[0], g->row), (long long)q->stride,
                           queries_text(g, n, shared), value_at(g, node, g->row),
                           (long long)d_v, (long long)y->stride,
-                          g->undivided ? "c->scratch" : "scratch"),
+                          scratch_text(g)),
              ";");
 }
 
@@ -411,7 +424,7 @@ void emit_attention(Gen *g, Emit *e, int node)
     const bool together = heads_together(g, node);
     begin_tasks(g, e, n->heads, row_sym(n->type));
     let(e, "scratch", "%lld", (long long)g->p->scratch);
-    if (!g->undivided)
+    if (!g->undivided && !g->serial)
         put(e, "float *const scratch = c->scratch + part * $scratch;\n");
     if (together && !g->undivided)
         begin_heads_loop(g, e, shared);

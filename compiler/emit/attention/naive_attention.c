@@ -32,7 +32,8 @@ static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
     begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
     if (n->op == OpContext) {
         let(e, "scratch", "%lld", (long long)g->p->scratch);
-        put(e, "float *const o = c->scratch + part * $scratch;\n");
+        put(e, g->serial ? "float *const o = c->scratch;\n"
+                         : "float *const o = c->scratch + part * $scratch;\n");
     }
     begin_task_loop(g, e, 1);
     let(e, "count", "%s", count_text(g, k));

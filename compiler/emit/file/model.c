@@ -128,7 +128,9 @@ static void emit_parts(Gen *g, Emit *e)
     for (int i = 0; i < g->functions.n; i++)
         if (!g->functions.at[i].type)
             emit_function(g, e, &g->functions.at[i]);
-    heading(g, e, "parts for threads, places in memory");
+    heading(g, e,
+            g->serial ? "places in memory"
+                      : "parts for threads, places in memory");
     append(e, split);
     heading(g, e, "a compiled model");
     emit_core(g, e, CoreTypes);
@@ -225,6 +227,7 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
               .counts = emit_new(a),
               .count_prototypes = emit_new(a),
               .kernels = kernels_new(a, &p->target, o->mode == EmitJit) };
+    g.serial = !has_part(&g, FileThreads);
     Emit *e = emit_new(a), *parts = emit_new(a);
     emit_parts(&g, parts);
     if (o->mode == EmitAot)

@@ -75,15 +75,20 @@ const char *first_at(Gen *g, int node)
 
 const char *block_at(Gen *g, int node)
 {
-    return row_at(g, node, in_block(g, node) || g->undivided ? NULL : "c->row");
+    if (in_block(g, node) || g->undivided)
+        return row_at(g, node, NULL);
+    g->uses.row |= g->serial;
+    return row_at(g, node, g->serial ? "row" : "c->row");
 }
 
 const char *part_at(Gen *g, int node)
 {
     const bool own = in_block(g, node);
-    if (g->undivided)
+    if (g->undivided || (g->serial && own))
         return row_at(g, node, NULL);
     g->uses.row |= !own;
+    if (g->serial)
+        return row_at(g, node, "row");
     return row_at(g, node, own ? "at" : "i");
 }
 

@@ -14,6 +14,8 @@ typedef struct {
     bool weights; /* `w`, the weights of the layer */
     bool layer;   /* the number of the layer */
     bool batch;   /* `b`, in a step that is never divided among threads */
+    /* of the arena: these sizes of the call */
+    bool rows, sequences, parts;
 } Uses;
 
 /* The function of a step, or a constant that is a step or a list of steps.
@@ -26,6 +28,7 @@ typedef struct {
                        * function */
     bool undivided;   /* never divided among threads: has no parameters for its
                        * part */
+    bool by_rows; /* in a file without threads: has parameters for its rows */
     Entry entry;
     Uses uses;
     int next; /* index of the next function with the same body; -1: none */
@@ -53,6 +56,7 @@ typedef enum {
     HelperPrefixOf,
     HelperHeadsAtOnce,
     HelperOrder,
+    HelperNextBlock,
     SharedPairs,     /* pairs() for these starts and keys */
     SharedStates,    /* address of states in the pages of a cache */
     SharedZeros,     /* an array of zeros */
@@ -97,6 +101,8 @@ struct Gen {
     bool undivided;   /* the step that is being emitted is never divided: it has
                        * all rows and columns, whose numbers are constants if
                        * `fix` makes them so */
+    bool serial;      /* the file is without the part threads: no step has
+                       * parameters for its part */
     Entry entry;      /* entry of that body */
     bool alone;       /* the step is undivided and the call has one sequence */
     const char *sequence; /* C for the current sequence: "s" */
@@ -105,7 +111,7 @@ struct Gen {
     Emit *helpers;        /* text of min() and other helpers of all sections */
     Emit *shapes;         /* text of products and attention, one function per
                            * shape */
-    Emit *counts;         /* text of pairs(): queries times keys of a batch */
+    Emit *counts;         /* text of pairs() and next_block() */
     Emit *count_prototypes;
     VEC(SharedFunction) shared;
     VEC(Function) functions; /* functions of steps */

@@ -30,8 +30,7 @@ int layer_like(const Gen *g, Stack stack, int layer); /* returns the first layer
 /* ---- region.c ---- */
 void make_functions(Gen *g); /* sets g->functions and g->function_of */
 void emit_function(Gen *g, Emit *e, const Function *f);
-/* Emits the head of a function that is never divided among threads, and
- * `tail`. */
+/* Emits the head of a function that takes no parts, then `tail`. */
 void step_head(Gen *g, Emit *e, const Function *f, const char *tail);
 
 /* ---- thread_split.c ---- */
@@ -41,6 +40,8 @@ void emit_split(Gen *g, Emit *e); /* emits the code that runs the parts of a
  * are prototypes. */
 void emit_run_step_head(Emit *e, const char *tail);
 void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail);
+void need_next_block(Gen *g);  /* rows of the next block of a region */
+bool is_divided(const Gen *g); /* calls of the file can be divided */
 /* Returns C for the number of a region's rows, or of its pairs of query and
  * key. */
 const char *count_text_of(Gen *g, const Region *r);

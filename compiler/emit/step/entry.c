@@ -27,7 +27,8 @@ static const char *unit_text(Gen *g, const Value *v)
     case SlotPages: return arena_printf(g->a, "%lld floats a page", unit);
     case SlotParts: break;
     }
-    return arena_printf(g->a, "%lld floats a part", unit);
+    return arena_printf(g->a, g->serial ? "%lld floats" : "%lld floats a part",
+                        unit);
 }
 
 /* True if the entry reads or writes a cache of kind `of`. */
@@ -61,7 +62,7 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
     if (has_cache(g->p, entry, CacheCross))
         put(e,
             "float *cross;                    /* the same of a cross cache */\n");
-    if (g->p->divided[entry])
+    if (g->p->divided[entry] && !g->serial)
         put(e,
             "const struct steps *steps;       /* current steps, */\n"
             "int64_t row, rows;               /* for `rows` rows from `row` on */\n"
@@ -74,8 +75,8 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
         put(e, "$line\n");
     }
     if (g->p->scratch) {
-        let(e, "line", "float *scratch;%17s /* %lld floats per part */", "",
-            (long long)g->p->scratch);
+        let(e, "line", "float *scratch;%17s /* %lld floats%s */", "",
+            (long long)g->p->scratch, g->serial ? "" : " per part");
         put(e, "$line\n");
     }
     if (has_scan(g->p, entry)) {
@@ -83,8 +84,10 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
             (long long)g->p->scan[entry]);
         put(e,
             "$line\n"
-            "int32_t *order;                  /* sequences, sorted by length */\n"
-            "int64_t by_columns;              /* threads divide a scan's columns */\n");
+            "int32_t *order;                  /* sequences, sorted by length */\n");
+        if (!g->serial)
+            put(e,
+                "int64_t by_columns;              /* threads divide a scan's columns */\n");
     }
     put(e, "};\n\n");
 }
@@ -96,7 +99,7 @@ void emit_call_structs(Gen *g, Emit *e)
         if (g->p->region.at[i].count > steps)
             steps = g->p->region.at[i].count;
     let(e, "steps", "%d", steps);
-    if (plan_divided(g->p))
+    if (is_divided(g))
         put(e,
             "/* A function that computes part `part` of `parts` of a step. */\n"
             "typedef void step_function(void *call, int64_t part, int64_t parts);\n"
@@ -135,7 +138,7 @@ static ArenaUnits arena_units(Gen *g, Entry entry)
     const AffineSize fixed = plan_units(g->p, entry);
     return (ArenaUnits){ fixed_or_text(fixed.rows, "rows"),
                          fixed_or_text(fixed.sequences, "sequences"),
-                         fixed_or_text(fixed.parts, "parts") };
+                         fixed_or_text(g->serial ? 1 : fixed.parts, "parts") };
 }
 
 /* Returns C for a number of floats: "rows * 512 + sequences * 64". */
@@ -153,6 +156,9 @@ static Length linear(Gen *g, Entry entry, AffineSize l)
     for (int i = 0; i < 4; i++) {
         if (term[i].c == 0)
             continue;
+        g->uses.rows |= i == 0 && term[i].by.text;
+        g->uses.sequences |= i == 1 && term[i].by.text;
+        g->uses.parts |= i == 2 && term[i].by.text;
         Length *to = term[i].by.text ? &text : &known;
         const Length more = term[i].by.text
                               ? length_text(arena_printf(g->a, "%s * %lld",
@@ -175,8 +181,10 @@ static void layout_values(Gen *g, Emit *e, Entry entry)
     const Value *v;
     for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
         let(e, "name", "%s", v->name);
-        let(e, "at", "%s", linear_text(g, entry, p->slot.at[v->slot].at));
-        put(e, "c->$name = arena + $at;\n");
+        const Length place = linear(g, entry, p->slot.at[v->slot].at);
+        let(e, "at", "%s", length_c(g, place));
+        put(e, length_is(place, 0) ? "c->$name = arena;\n"
+                                   : "c->$name = arena + $at;\n");
     }
     if (p->scratch) {
         AffineSize at = p->arena[entry];
@@ -217,27 +225,26 @@ static void layout_units(Gen *g, Emit *e, Entry entry)
                                              : "b->rows");
     if (of.rows.text)
         put(e, "const int64_t rows = $rows;\n");
-    if (of.sequences.text)
+    if (g->uses.sequences)
         put(e, "const int64_t sequences = b->sequences;\n");
-    if (of.parts.text)
+    if (g->uses.parts)
         put(e, "int64_t parts = 1;\n"
                "\n"
                "if (b->parallel)\n"
                "    parts = max(b->parallel->parts, 1);\n");
-    if (of.sequences.text)
-        put(e, "(void)sequences;\n");
-    if (of.parts.text)
-        put(e, "(void)parts;\n");
 }
 
 static void layout_function(Gen *g, Emit *e, Entry entry)
 {
+    Emit *values = emit_nested(g->a);
+    g->uses = (Uses){ 0 };
+    layout_values(g, values, entry);
     layout_head(g, e, entry, "");
     put(e, "{\n");
     layout_units(g, e, entry);
     put(e, "c->w = bound;\n"
            "c->b = b;\n");
-    layout_values(g, e, entry);
+    emit_add(e, values);
     put(e, "}\n\n");
 }
 
@@ -263,12 +270,41 @@ static int group_end(const Gen *g, int from)
     return to;
 }
 
+/* Emits the calls of a region in a file without threads: each step for all
+ * rows, or block by block through all steps. */
+static void put_serial_calls(Gen *g, Emit *e, const Region *r, const char *rows)
+{
+    const char *row = r->row_block ? "row, " : "0, ";
+    if (r->by_rows && r->row_block) {
+        need_next_block(g);
+        let(e, "rows", "%s", rows);
+        let(e, "block", "%lld", (long long)region_block(g->p, r));
+        put(e, "for (int64_t row = 0, rows; row < $rows; row += rows) {\n"
+               "    rows = next_block($rows - row, $block);\n");
+        rows = "rows";
+    }
+    for (int k = 0; k < (r->by_rows ? r->count : 1); k++) {
+        const Function *f = step_of(g, r->first + k);
+        put_call(e, f->name,
+                 !f->by_rows ? "&c"
+                             : arena_printf(g->a, "&c, %s%s",
+                                            f->uses.row ? row : "", rows),
+                 ";");
+    }
+    if (r->by_rows && r->row_block)
+        put(e, "}\n");
+}
+
 static void put_calls(Gen *g, Emit *e, int from, int to)
 {
     for (int i = from; i < to; i++) {
         const Region *r = &g->p->region.at[i];
         const Node *n = node_at(g->p, g->p->order.at[r->first]);
         const char *name = function_of(g, i)->name;
+        if (g->serial && !r->undivided) {
+            put_serial_calls(g, e, r, length_c(g, rows_of_type(g, n->type)));
+            continue;
+        }
         if (r->undivided) {
             for (int k = 0; k < (r->by_rows ? r->count : 1); k++)
                 put_call(e, step_of(g, r->first + k)->name, "&c", ";");
@@ -341,7 +377,7 @@ static int first_alike(Gen *g, Index *layers, int from, int to)
     for (int i = from; i < to; i++) {
         const Region *of = &g->p->region.at[i];
         vec_push(g->a, &key, g->function_of[i]);
-        for (int k = 1; k < of->count && of->undivided; k++)
+        for (int k = 1; k < of->count && (of->undivided || g->serial); k++)
             vec_push(g->a, &key, g->step_of[of->first + k]);
     }
     return index_add_key(g->a, layers, key.at, (size_t)key.n * sizeof *key.at,
@@ -453,9 +489,21 @@ static void entry_function(Gen *g, Emit *e, Entry entry)
     put(e, "}\n\n");
 }
 
+/* Emits a use of each parameter of arena_bytes() that has none. */
+static void put_unused_sizes(Emit *e, Uses uses)
+{
+    if (!uses.rows)
+        put(e, "(void)rows;\n");
+    if (!uses.sequences)
+        put(e, "(void)sequences;\n");
+    if (!uses.parts)
+        put(e, "(void)parts;\n");
+}
+
 static void arena_function(Gen *g, Emit *e)
 {
     const Plan *p = g->p;
+    g->uses = (Uses){ 0 };
     const Length encode = linear(g, EntryEncode, p->arena[EntryEncode]);
     const Length decode = linear(g, EntryDecode, p->arena[EntryDecode]);
     let(e, "encode", "%s", length_c(g, encode));
@@ -470,21 +518,17 @@ static void arena_function(Gen *g, Emit *e)
                "        $encode;\n"
                "    const int64_t decode_floats =\n"
                "        $decode;\n"
-               "\n"
-               "    (void)sequences;\n");
-        if (plan_fixed(p))
-            put(e, "(void)rows;\n"
-                   "(void)parts;\n");
+               "\n");
+        put_unused_sizes(e, g->uses);
+        need_max(g);
         put(e, "return 4 * max(encode_floats, decode_floats) + 64;\n"
                "}\n\n");
         return;
     }
     let(e, "floats", "%s", length_c(g, length_max(g, encode, decode)));
-    put(e, "{\n"
-           "    (void)rows;\n"
-           "    (void)sequences;\n"
-           "    (void)parts;\n"
-           "    return 4 * $floats + 64;\n"
+    put(e, "{\n");
+    put_unused_sizes(e, g->uses);
+    put(e, "return 4 * $floats + 64;\n"
            "}\n\n");
 }
 
@@ -505,16 +549,16 @@ static void declare_steps(Gen *g, Emit *e)
     buffer_printf(&names, "static step_function");
     for (int i = 0; i < g->functions.n; i++) {
         const Function *f = &g->functions.at[i];
-        if (f->type || f->undivided)
+        if (f->type || f->undivided || g->serial)
             continue;
         buffer_printf(&names, "%s%s", gap, f->name);
         gap = ", ";
     }
     buffer_printf(&names, ";");
-    if (plan_divided(g->p))
+    if (is_divided(g))
         put_words(e, names.at, "    ");
     for (int i = 0; i < g->functions.n; i++)
-        if (g->functions.at[i].undivided)
+        if (g->functions.at[i].undivided || g->serial)
             step_head(g, e, &g->functions.at[i], ";");
     put(e, "\n");
 }
@@ -522,14 +566,14 @@ static void declare_steps(Gen *g, Emit *e)
 static void declare_called(Gen *g, Emit *e)
 {
     declare_steps(g, e);
-    if (plan_divided(g->p))
+    if (is_divided(g))
         emit_run_step_head(e, ";");
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k)) {
             layout_head(g, e, (Entry)k, ";");
-            if (g->p->rows_divided[k])
+            if (g->p->rows_divided[k] && !g->serial)
                 emit_rows_head(g, e, (Entry)k, ";");
-            if (has_scan(g->p, (Entry)k))
+            if (!g->serial && has_scan(g->p, (Entry)k))
                 emit_scan_head(e, (Entry)k, ";");
         }
     emit_add(e, g->count_prototypes);

@@ -81,7 +81,7 @@ static void emit_row_step(Gen *g, Emit *e, int node)
         code->step(g, call, node);
     else
         emit_rows(g, call, node, code);
-    if (g->undivided) {
+    if (g->undivided || g->serial) {
         emit_add(e, call);
         return;
     }
@@ -131,8 +131,9 @@ static void step_comment(Gen *g, Emit *e, int first, int count)
 
 static bool function_same(const Function *a, const Function *b)
 {
-    return a->undivided == b->undivided && !strcmp(a->base, b->base)
-        && !strcmp(a->comment, b->comment) && !strcmp(a->body, b->body);
+    return a->undivided == b->undivided && a->by_rows == b->by_rows
+        && !strcmp(a->base, b->base) && !strcmp(a->comment, b->comment)
+        && !strcmp(a->body, b->body);
 }
 
 /* Returns the index of a function. Functions with the same text share an
@@ -162,7 +163,7 @@ static int function_at(Gen *g, Function f, const Emit *body)
 static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
 {
     let(e, "entry", "%s", entry_name(r->entry));
-    if (!f->undivided)
+    if (!f->undivided && !g->serial)
         put(e, "const struct $entry *c = call;\n");
     if (f->undivided && f->uses.batch)
         put(e, "const struct attn_batch *b = c->b;\n");
@@ -172,7 +173,8 @@ static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
     }
     if (f->uses.layer)
         put(e, "const int64_t layer = c->layer;\n");
-    if (f->undivided && (f->uses.batch || f->uses.weights || f->uses.layer))
+    if ((f->undivided && (f->uses.batch || f->uses.weights || f->uses.layer))
+        || (f->by_rows && (f->uses.weights || f->uses.layer)))
         put(e, "\n");
 }
 
@@ -198,6 +200,7 @@ static int step_function(Gen *g, const Region *r, int from)
     size_t n;
     about_region(g, r);
     f.undivided = g->undivided;
+    f.by_rows = g->serial && !g->undivided && r->by_rows;
     if (r->by_rows) {
         f.base = step_name(g->p, node);
         emit_row_step(g, text, node);
@@ -296,9 +299,9 @@ void make_functions(Gen *g)
     g->step_of = arena_alloc(g->a, (size_t)p->order.n * sizeof *g->step_of);
     for (int i = 0; i < p->region.n; i++) {
         const Region *r = &p->region.at[i];
-        g->function_of[i] = r->undivided ? whole_steps(g, r)
-                          : r->by_rows   ? step_list(g, r)
-                                         : single_step(g, r);
+        g->function_of[i] = r->undivided || g->serial ? whole_steps(g, r)
+                          : r->by_rows                ? step_list(g, r)
+                                                      : single_step(g, r);
         arena_reset(g->scratch);
     }
     arena_free(g->scratch);
@@ -311,7 +314,9 @@ void make_functions(Gen *g)
 void step_head(Gen *g, Emit *e, const Function *f, const char *tail)
 {
     put_call(e, arena_printf(g->a, "static void %s", f->name),
-             arena_printf(g->a, "const struct %s *c", entry_name(f->entry)),
+             arena_printf(g->a, "const struct %s *c%s%s", entry_name(f->entry),
+                          f->by_rows && f->uses.row ? ", int64_t row" : "",
+                          f->by_rows ? ", int64_t rows" : ""),
              tail);
 }
 
@@ -324,7 +329,7 @@ static void put_head(Gen *g, Emit *e, const Function *f)
         put(e, "static const $type $name = {\n");
         return;
     }
-    if (f->undivided)
+    if (f->undivided || g->serial)
         step_head(g, e, f, "");
     else
         put_call(e, arena_printf(g->a, "static void %s", f->name),

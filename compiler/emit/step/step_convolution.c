@@ -106,7 +106,8 @@ static const char *tap_text(Gen *g, int node, const char *i)
 static void begin_columns(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
-    need_part_begin(g);
+    if (!g->serial)
+        need_part_begin(g);
     const int64_t times = row_times(node_at(g->p, n->in[0])->type);
     let(e, "d", "%lld", (long long)tap_columns(g, node));
     let(e, "x", "%s", value_at(g, n->in[0], times_text(g, "row", times)));
@@ -115,10 +116,12 @@ static void begin_columns(Gen *g, Emit *e, int node)
                    times * frames_of(n) > 1 ? "(b->start[s + 1] - row)"
                                             : "b->start[s + 1] - row",
                    times * frames_of(n)));
-    put(e, "const struct attn_batch *b = c->b;\n"
-           "const int64_t from = part_begin($d, 16, part, parts);\n"
-           "const int64_t to = part_begin($d, 16, part + 1, parts);\n"
-           "\n"
+    put(e, "const struct attn_batch *b = c->b;\n");
+    put(e, g->serial
+               ? "const int64_t from = 0, to = $d;\n"
+               : "const int64_t from = part_begin($d, 16, part, parts);\n"
+                 "const int64_t to = part_begin($d, 16, part + 1, parts);\n");
+    put(e, "\n"
            "for (int64_t s = 0; s < b->sequences; s++) {\n"
            "    const int64_t row = b->start[s];\n"
            "    const int64_t rows = $rows;\n"

@@ -58,10 +58,11 @@ void emit_routes(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     let(e, "rows", "%s", row_count(row_sym(n->type)));
     put(e, "const struct attn_batch *b = c->b;\n"
-           "\n"
-           "(void)parts;\n"
-           "if (part > 0)\n"
-           "    return;\n");
+           "\n");
+    if (!g->serial)
+        put(e, "(void)parts;\n"
+               "if (part > 0)\n"
+               "    return;\n");
     put_call(e, use_kernel(g->kernels, "sort_routes"),
              arena_printf(g->a, "%s, %s, %s, %lld, %s, %lld, %lld",
                           first_at(g, node), places_at(g, node, "0"),
@@ -74,12 +75,16 @@ void emit_routes(Gen *g, Emit *e, int node)
 void emit_spread(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
-    need_part_begin(g);
+    if (!g->serial)
+        need_part_begin(g);
     let(e, "rows", "%s", row_count(row_sym(n->type)));
-    put(e, "const struct attn_batch *b = c->b;\n"
-           "const int64_t i = part_begin($rows, 1, part, parts);\n"
-           "const int64_t end = part_begin($rows, 1, part + 1, parts);\n"
-           "\n");
+    put(e, "const struct attn_batch *b = c->b;\n");
+    put(e,
+        g->serial
+            ? "const int64_t i = 0, end = $rows;\n"
+            : "const int64_t i = part_begin($rows, 1, part, parts);\n"
+              "const int64_t end = part_begin($rows, 1, part + 1, parts);\n");
+    put(e, "\n");
     put_call(e, use_kernel(g->kernels, "spread_rows"),
              arena_printf(g->a, "%s, %lld, %s, %lld, %s, end - i, %lld, %lld",
                           first_at(g, node), stride_of(g, node),
@@ -100,7 +105,7 @@ void emit_combine(Gen *g, Emit *e, int node)
                           part_at(g, node), stride_of(g, node),
                           first_at(g, n->in[0]), stride_of(g, n->in[0]),
                           part_at(g, n->in[1]), stride_of(g, n->in[1]),
-                          places_at(g, n->in[2], "i"),
+                          places_at(g, n->in[2], g->serial ? "row" : "i"),
                           (long long)node_at(g->p, n->in[1])->type.dim[1].c,
                           (long long)n->type.dim[1].c),
              ";");
@@ -115,27 +120,32 @@ void emit_by_experts(Gen *g, Emit *e, int node)
     let(e, "experts", "%lld", (long long)w.dim[0].c);
     let(e, "ends", "%s", first_at(g, n->in[InRoutes]));
     let(e, "count", "%s", use_kernel(g->kernels, "expert_rows"));
+    let(e, "of", g->serial ? "row, rows" : "c->row, c->rows");
+    g->uses.row |= g->serial;
     put(e, "for (int64_t e = 0; e < $experts; e++) {\n"
            "    int64_t at;\n"
-           "    const int64_t rows = $count($ends, e, c->row, c->rows, &at);\n"
+           "    const int64_t n = $count($ends, e, $of, &at);\n"
            "\n"
-           "    if (rows > 0) {\n");
+           "    if (n > 0) {\n");
     const char *x = arena_printf(
         g->a,
         floats ? "%s + at * %lld, %lld"
                : "(const uint8_t *)(%s + at * %lld), %lld",
         block_at(g, n->in[0]), stride_of(g, n->in[0]),
         stride_of(g, n->in[0]) * (floats ? 1 : (long long)sizeof(float)));
-    const char *bias = "";
+    const char *bias = "", *columns = "from, to";
+    if (g->serial)
+        columns = arena_printf(g->a, "0, %lld",
+                               (long long)round16(n->type.dim[1].c));
     if (n->has_bias)
         bias = arena_printf(g->a, ", %s + e * %lld",
                             weight_of(g, n->in[2], PackVector),
                             (long long)round16(matrix_rows(w)));
     put_call(e, need_matmul(g, node),
              arena_printf(g->a,
-                          "rows, from, to, %s, %s + e * %lld%s, %s + at * "
+                          "n, %s, %s, %s + e * %lld%s, %s + at * "
                           "%lld, %lld",
-                          x, weight_of(g, n->in[1], PackPanels),
+                          columns, x, weight_of(g, n->in[1], PackPanels),
                           (long long)(round16(matrix_rows(w))
                                       * panel_column(dtype_of(w),
                                                      matrix_columns(w))),

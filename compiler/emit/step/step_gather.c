@@ -43,6 +43,14 @@ static Row begin_rows(Gen *g, Emit *e)
 {
     if (g->undivided)
         return begin_whole(g, e);
+    if (g->serial) {
+        put(e,
+            "const struct attn_batch *b = c->b;\n"
+            "\n"
+            "for (int64_t s = 0; s < b->sequences; s++) {\n"
+            "    for (int64_t i = b->start[s]; i < b->start[s + 1]; i++) {\n");
+        return (Row){ "i", length_text("i - b->start[s]") };
+    }
     need_part_begin(g);
     need_max(g);
     put(e, "const struct attn_batch *b = c->b;\n"
@@ -127,10 +135,13 @@ static Pooled begin_pooled(Gen *g, Emit *e)
     const Length rows = sequence_rows(g, SymN);
     if (!g->undivided) {
         put(e, "const struct attn_batch *b = c->b;\n"
-               "\n"
-               "for (int64_t s = part; s < b->sequences; s += parts) {\n"
-               "    const int64_t row = b->start[s];\n"
-               "    const int64_t rows = b->start[s + 1] - row;\n"
+               "\n");
+        put(e,
+            g->serial
+                ? "for (int64_t s = 0; s < b->sequences; s++) {\n"
+                : "for (int64_t s = part; s < b->sequences; s += parts) {\n");
+        put(e, "const int64_t row = b->start[s];\n"
+               "const int64_t rows = b->start[s + 1] - row;\n"
                "\n");
         return any;
     }
@@ -309,7 +320,7 @@ void emit_select(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     put(e, "const struct attn_batch *b = c->b;\n"
            "\n");
-    put(e, g->undivided
+    put(e, g->undivided || g->serial
                ? "for (int64_t i = 0; i < b->selected; i++) {\n"
                : "for (int64_t i = part; i < b->selected; i += parts) {\n");
     put_call(e, use_kernel(g->kernels, "copy_rows"),

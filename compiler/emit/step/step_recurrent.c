@@ -214,7 +214,8 @@ static void need_order(Gen *g)
 void emit_recurrent(Gen *g, Emit *e, int node)
 {
     const bool cells = node_at(g->p, node)->cell == CellLstm;
-    need_part_begin(g);
+    if (!g->serial)
+        need_part_begin(g);
     need_order(g);
     let_scan(g, e, node);
     put(e, "const struct attn_batch *b = c->b;\n"
@@ -223,19 +224,25 @@ void emit_recurrent(Gen *g, Emit *e, int node)
            "float *states = c->scan, *sums = states + 2 * n * $ld;\n");
     if (cells)
         put(e, "float *cells = sums + n * $sum;\n");
-    put(e, "int64_t first = 0, last = n, from = 0, to = $d;\n"
-           "\n"
-           "if (c->by_columns) {\n"
-           "    from = part_begin($d, $unit, part, parts);\n"
-           "    to = part_begin($d, $unit, part + 1, parts);\n"
-           "} else {\n"
-           "    first = part_begin(n, 1, part, parts);\n"
-           "    last = part_begin(n, 1, part + 1, parts);\n"
-           "    order_sequences(b, order, first, last);\n"
-           "}\n"
-           "for (int64_t t = c->row; t < c->row + c->rows; t++) {\n"
-           "    const float *h = states + (t & 1) * n * $ld;\n"
-           "    float *next = states + (~t & 1) * n * $ld;\n"
+    put(e, g->serial
+               ? "const int64_t first = 0, from = 0, to = $d;\n"
+                 "int64_t last = n;\n"
+                 "\n"
+                 "order_sequences(b, order, 0, n);\n"
+                 "for (int64_t t = -1;; t++) {\n"
+               : "int64_t first = 0, last = n, from = 0, to = $d;\n"
+                 "\n"
+                 "if (c->by_columns) {\n"
+                 "    from = part_begin($d, $unit, part, parts);\n"
+                 "    to = part_begin($d, $unit, part + 1, parts);\n"
+                 "} else {\n"
+                 "    first = part_begin(n, 1, part, parts);\n"
+                 "    last = part_begin(n, 1, part + 1, parts);\n"
+                 "    order_sequences(b, order, first, last);\n"
+                 "}\n"
+                 "for (int64_t t = c->row; t < c->row + c->rows; t++) {\n");
+    put(e, "const float *h = states + (t & 1) * n * $ld;\n"
+           "float *next = states + (~t & 1) * n * $ld;\n"
            "\n");
     put_first_states(g, e, node);
     put(e, "while (last > first && length_of(b, order[last - 1]) <= t)\n"

@@ -51,6 +51,9 @@ void emit_quantize(Gen *g, Emit *e, int node)
 static const char *product_part(Gen *g, const Node *n)
 {
     const Length rows = rows_of_type(g, n->type);
+    if (!g->undivided && g->serial)
+        return arena_printf(g->a, "rows, 0, %lld, ",
+                            (long long)round16(n->type.dim[1].c));
     if (!g->undivided)
         return "c->rows, from, to, ";
     if (has_fixed_product(g, n))
@@ -201,7 +204,10 @@ void emit_output(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     const long long columns = n->type.dim[1].c;
     const char *row = g->undivided ? ""
-                                   : arena_printf(g->a, " + i * %lld", columns);
+                                   : arena_printf(g->a,
+                                                  g->serial ? " + row * %lld"
+                                                            : " + i * %lld",
+                                                  columns);
     g->uses.row = true;
     put_call(e, use_kernel(g->kernels, "copy_rows"),
              arena_printf(g->a, "c->b->output%s, %lld, %s, %lld, %s, %lld", row,

@@ -80,6 +80,11 @@ void emit_run_step_head(Emit *e, const char *tail)
              tail);
 }
 
+bool is_divided(const Gen *g)
+{
+    return plan_divided(g->p) && !g->serial;
+}
+
 static void put_limits(Gen *g, Emit *e)
 {
     let(e, "flops", "%d",
@@ -122,18 +127,26 @@ static void run_functions(Gen *g, Emit *e)
         "    run_parts(b, parts_of(b, count * step->flops), step->run, call);\n"
         "}\n"
         "\n");
-    if (g->p->rows_divided[EntryEncode] || g->p->rows_divided[EntryDecode])
-        put(e,
-            "/* Returns the rows of the next block of n rows. Blocks have at most `most`\n"
-            " * rows, and equal heights because each of them reads all weights. */\n"
-            "static int64_t next_block(int64_t n, int64_t most)\n"
-            "{\n"
-            "    if (n <= most)\n"
-            "        return n;\n"
-            "    const int64_t blocks = (n + most - 1) / most;\n"
-            "\n"
-            "    return (n + blocks - 1) / blocks;\n"
-            "}\n\n");
+}
+
+void need_next_block(Gen *g)
+{
+    if (!first_time(g, HelperNextBlock, "next_block"))
+        return;
+    if (g->serial)
+        put(g->count_prototypes,
+            "static int64_t next_block(int64_t n, int64_t most);\n");
+    put(g->counts,
+        "/* Returns the rows of the next block of n rows. Blocks have at most `most`\n"
+        " * rows, and equal heights because each of them reads all weights. */\n"
+        "static int64_t next_block(int64_t n, int64_t most)\n"
+        "{\n"
+        "    if (n <= most)\n"
+        "        return n;\n"
+        "    const int64_t blocks = (n + most - 1) / most;\n"
+        "\n"
+        "    return (n + blocks - 1) / blocks;\n"
+        "}\n\n");
 }
 
 /* Emits code that moves the pointers of each part to the part's own blocks. */
@@ -223,9 +236,13 @@ static void split_rows(Gen *g, Emit *e, Entry entry)
 
 void emit_split(Gen *g, Emit *e)
 {
-    if (!plan_divided(g->p))
+    if (!is_divided(g)) {
+        emit_add(e, g->counts);
         return;
+    }
     put_limits(g, e);
+    if (g->p->rows_divided[EntryEncode] || g->p->rows_divided[EntryDecode])
+        need_next_block(g);
     emit_add(e, g->counts);
     run_functions(g, e);
     for (int k = EntryEncode; k <= EntryDecode; k++)
