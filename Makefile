@@ -95,7 +95,7 @@ ARCH     := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2> /dev/null)))
 MACHINES := $(or $(MACHINES_$(ARCH)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,$(addprefix emit/,text/writer tile/kernel_pieces text/embedded \
-              tile/kernelset tile/tile tile/tile_int tile/tile_parts tile/lanes tile/needs) \
+              tile/kernelset tile/tile tile/needs) \
               machine/cpu machine/target plan/epilogue spec/fields/activation_words \
               $(addprefix base/,arena buffer color diag index terminal)) \
             $(patsubst %,$(B)/runtime/%.o,base/fault base/hash options/words weights/formats \

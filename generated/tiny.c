@@ -581,6 +581,13 @@ INLINE void v_store(float *p, v x)
 #define v_prefetch(p) ((void)(p))
 #endif
 
+/* What is read soon: into L1. */
+#if defined __GNUC__
+#define v_prefetch_near(p) __builtin_prefetch(p, 0, 3)
+#else
+#define v_prefetch_near(p) ((void)(p))
+#endif
+
 INLINE v v_splat(float x)
 {
     return (v){x, x, x, x, x, x, x, x};
@@ -1152,7 +1159,18 @@ enum {                  /* what a tile does beside its products: */
     TileAct = 2,        /* calls its function of each sum */
     TileResidual = 4,   /* adds mr x nr numbers */
     TileAdd = 8,        /* begins with what C has */
-    TilePrefetch = 16   /* prefetches the panels at next */
+    TilePrefetch = 16,  /* prefetches the panels at next; .. */
+    TileNear = 32,      /* .. into L1 */
+    TileInt15 = 64      /* multiplies integers of 15 bits, not of 8 */
+};
+struct tile_operands {
+    const void *a;      /* rows, lda numbers apart */
+    int64_t lda;
+    const void *b;      /* panels, ldb numbers apart */
+    int64_t ldb;
+    int64_t k;          /* length of the sums */
+    const void *next;   /* moves `ahead` numbers for each line of a panel */
+    int64_t ahead;
 };
 
 /* C = act(A B + bias) + r for mr rows of A and the nr columns of panels of B,
@@ -1164,9 +1182,10 @@ enum {                  /* what a tile does beside its products: */
                      const float *r, int64_t ldr, const void *next,            \
                      int64_t ahead)                                            \
     {                                                                          \
+        const struct tile_operands of = {a, lda, b, ldb, k, next, ahead};      \
         tile_sums sum;                                                         \
         tile_start(sum, mr, nr, does, c, ldc, 16);                             \
-        products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead);           \
+        products(sum, mr, nr, does, &of);                                      \
         tile_finish(sum, mr, nr, does, act, bias, r, ldr, 16);                 \
         tile_store(sum, mr, nr, c, ldc, 16);                                   \
     }
@@ -1194,56 +1213,74 @@ INLINE void tile_start(tile_sums sum, int mr, int nr, int does, const float *c,
     EACH_ROW(START_ROW)
 }
 
-/* One line each of two panels: more would be in the way of what is computed.
- * One row has the time: it waits for its own panels anyway. */
-INLINE void tile_fetch(int mr, int nr, const char *next, int64_t panel)
+INLINE void line_fetch(int does, const char *line)
 {
-    v_prefetch(next);
-    if (nr > 16)
-        v_prefetch(next + panel);
-    if (nr > 32 && mr == 1)
-        v_prefetch(next + 2 * panel);
-    if (nr > 48 && mr == 1)
-        v_prefetch(next + 3 * panel);
+    if (does & TileNear)
+        v_prefetch_near(line);
+    else
+        v_prefetch(line);
 }
 
-INLINE void row_add(v *sum, int nr, v x, const v *b)
+/* One line each of two panels: more would be in the way of what is computed.
+ * One row has the time: it waits for its own panels anyway. Returns where the
+ * next lines are. */
+INLINE const char *tile_fetch(int mr, int nr, int does, const char *next,
+                              int64_t panel, int64_t ahead)
+{
+    if (!(does & TilePrefetch))
+        return next;
+    line_fetch(does, next);
+    if (nr > 16)
+        line_fetch(does, next + panel);
+    if (nr > 32 && mr == 1)
+        line_fetch(does, next + 2 * panel);
+    if (nr > 48 && mr == 1)
+        line_fetch(does, next + 3 * panel);
+    return next + ahead;
+}
+
+/* A number of each row, lda apart, times vectors w. */
+INLINE void row_add(v *sum, int nr, v x, const v *w)
 {
 #define ADD(j)                                                                 \
     if (nr > j * W)                                                            \
-        sum[j] = v_fma(x, b[j], sum[j]);
+        sum[j] = v_fma(x, w[j], sum[j]);
     EACH_VECTOR(ADD)
+}
+
+INLINE void rows_add(tile_sums sum, int mr, int nr, const float *a, int64_t lda,
+                     const v *w)
+{
+#define ADD_ROW(i)                                                             \
+    if (mr > i)                                                                \
+        row_add(sum[i], nr, v_splat(a[i * lda]), w);
+    EACH_ROW(ADD_ROW)
 }
 
 /* Column k of A times a line of each panel, whose vectors `read` makes. */
 typedef v tile_read(const void *b, int64_t at);
 INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
-                       const float *a, int64_t lda, int64_t k, const void *b,
-                       int64_t ldb)
+                       const struct tile_operands *of, int64_t k,
+                       const void *b)
 {
     v w[TileVectors];
 #define READ(j)                                                                \
     if (nr > j * W)                                                            \
-        w[j] = read(b, vector_at(j, ldb));
+        w[j] = read(b, vector_at(j, of->ldb));
     EACH_VECTOR(READ)
-#define ADD_ROW(i)                                                             \
-    if (mr > i)                                                                \
-        row_add(sum[i], nr, v_splat(a[k + i * lda]), w);
-    EACH_ROW(ADD_ROW)
+    rows_add(sum, mr, nr, (const float *)of->a + k, of->lda, w);
 }
 
 INLINE void float_products(tile_sums sum, int mr, int nr, int does,
-                           tile_read *read, int bytes, const float *a,
-                           int64_t lda, const char *b, int64_t ldb, int64_t k,
-                           const char *next, int64_t ahead)
+                           tile_read *read, int bytes,
+                           const struct tile_operands *of)
 {
+    const char *b = (const char *)of->b, *next = (const char *)of->next;
     ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        if (does & TilePrefetch) {
-            tile_fetch(mr, nr, next, ldb * bytes);
-            next += ahead * bytes;
-        }
-        float_step(sum, mr, nr, read, a, lda, i, b, ldb);
+    for (int64_t i = 0; i < of->k; i++) {
+        next = tile_fetch(mr, nr, does, next, of->ldb * bytes,
+                          of->ahead * bytes);
+        float_step(sum, mr, nr, read, of, i, b);
         b += 16 * bytes;
     }
 }
@@ -1253,12 +1290,10 @@ INLINE v f32_read(const void *b, int64_t at)
     return v_load_aligned((const float *)b + at);
 }
 
-INLINE void f32_products(tile_sums sum, int mr, int nr, int does, const void *a,
-                         int64_t lda, const void *b, int64_t ldb, int64_t k,
-                         const void *next, int64_t ahead)
+INLINE void f32_products(tile_sums sum, int mr, int nr, int does,
+                         const struct tile_operands *of)
 {
-    float_products(sum, mr, nr, does, f32_read, 4, (const float *)a, lda,
-                   (const char *)b, ldb, k, (const char *)next, ahead);
+    float_products(sum, mr, nr, does, f32_read, 4, of);
 }
 
 /* act(sums + bias) + r, each part if the tile has it. */

@@ -31,6 +31,13 @@ INLINE v_int v_load_words(const void *p)
     return *(const v_words *)p;
 }
 
+//: v_zero needs: v
+INLINE v_int v_zero(const void *p)
+{
+    (void)p;
+    return (v_int){0};
+}
+
 //: v_spread needs: v_words
 /* Four bytes of a row, for every column. */
 typedef int32_t v_word __attribute__((may_alias));
@@ -61,9 +68,11 @@ INLINE v v_both(v_int high, v_int low)
 
 //: v_number8 needs: v_words v_float
 /* Number i of four of each column. */
-INLINE v v_number8(const int8_t *p, int64_t i)
+INLINE v v_number8(const uint8_t *p, int64_t i, v step, v base)
 {
     const v_bits words = (v_bits)v_load_words(p);
+    (void)step;
+    (void)base;
     return v_float((v_int)(words << (24 - 8 * i)) >> 24);
 }
 
@@ -224,60 +233,45 @@ INLINE v_int v_dot_wide(v_int sum, v_int x, v_int w)
 }
 
 //: v_dot when: vnni w16 needs: intrinsics v_words
-/* sum + the four products of each column: of bytes of a row, q + 128, and
- * weights. Sums start with -128 times those of the weights, at p. */
+/* sum + the four products of each column, of bytes of a row and weights. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)w);
 }
-#define v_dot_low v_dot
-#define v_start(p) v_load_words(p)
 
 //: v_dot when: vnni w8 needs: intrinsics v_words
-/* sum + the four products of each column: of bytes of a row, q + 128, and
- * weights. Sums start with -128 times those of the weights, at p. */
+/* sum + the four products of each column, of bytes of a row and weights. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)_mm256_dpbusd_epi32((__m256i)sum, (__m256i)x, (__m256i)w);
 }
-#define v_dot_low v_dot
-#define v_start(p) v_load_words(p)
 
 //: v_dot when: vnni w4 needs: intrinsics v_words
-/* sum + the four products of each column: of bytes of a row, q + 128, and
- * weights. Sums start with -128 times those of the weights, at p. */
+/* sum + the four products of each column, of bytes of a row and weights. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)_mm_dpbusd_epi32((__m128i)sum, (__m128i)x, (__m128i)w);
 }
-#define v_dot_low v_dot
-#define v_start(p) v_load_words(p)
 
 //: v_dot when: avxvnni w8 needs: intrinsics v_words
-/* sum + the four products of each column: of bytes of a row, q + 128, and
- * weights. Sums start with -128 times those of the weights, at p. */
+/* sum + the four products of each column, of bytes of a row and weights. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)x,
                                           (__m256i)w);
 }
-#define v_dot_low v_dot
-#define v_start(p) v_load_words(p)
 
 //: v_dot when: avxvnni w4 needs: intrinsics v_words
-/* sum + the four products of each column: of bytes of a row, q + 128, and
- * weights. Sums start with -128 times those of the weights, at p. */
+/* sum + the four products of each column, of bytes of a row and weights. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)_mm_dpbusd_avx_epi32((__m128i)sum, (__m128i)x, (__m128i)w);
 }
-#define v_dot_low v_dot
-#define v_start(p) v_load_words(p)
 
-//: v_dot_low when: maddubs w16 needs: intrinsics v_words
+//: v_dot when: maddubs w16 needs: intrinsics v_words
 /* sum + the four products of each column: of bytes of a row and weights, all in
  * -127 .. 127: |w| times x with the sign of w, by twos, which fit 16 bits. */
-INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
+INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     const __mmask64 less = _mm512_movepi8_mask((__m512i)w);
     const __m512i q = _mm512_mask_sub_epi8((__m512i)x, less,
@@ -286,38 +280,38 @@ INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
     return sum + (v_int)_mm512_madd_epi16(two, _mm512_set1_epi16(1));
 }
 
-//: v_dot_low when: maddubs w8 needs: intrinsics v_words
+//: v_dot when: maddubs w8 needs: intrinsics v_words
 /* sum + the four products of each column: of bytes of a row and weights, all in
  * -127 .. 127: |w| times x with the sign of w, by twos, which fit 16 bits. */
-INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
+INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     const __m256i q = _mm256_sign_epi8((__m256i)x, (__m256i)w);
     const __m256i two = _mm256_maddubs_epi16(_mm256_abs_epi8((__m256i)w), q);
     return sum + (v_int)_mm256_madd_epi16(two, _mm256_set1_epi16(1));
 }
 
-//: v_dot_low when: maddubs w4 needs: intrinsics v_words
+//: v_dot when: maddubs w4 needs: intrinsics v_words
 /* sum + the four products of each column: of bytes of a row and weights, all in
  * -127 .. 127: |w| times x with the sign of w, by twos, which fit 16 bits. */
-INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
+INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     const __m128i q = _mm_sign_epi8((__m128i)x, (__m128i)w);
     const __m128i two = _mm_maddubs_epi16(_mm_abs_epi8((__m128i)w), q);
     return sum + (v_int)_mm_madd_epi16(two, _mm_set1_epi16(1));
 }
 
-//: v_dot_low when: dotprod w4 needs: intrinsics v_words
+//: v_dot when: dotprod w4 needs: intrinsics v_words
 /* sum + the four products of each column: of bytes of a row and weights, all in
  * -127 .. 127. */
-INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
+INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)vdotq_s32((int32x4_t)sum, (int8x16_t)x, (int8x16_t)w);
 }
 
-//: v_dot_low when: plain needs: v_words
+//: v_dot when: plain needs: v_words
 /* sum + the four products of each column: of bytes of a row and weights, all in
  * -127 .. 127. */
-INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
+INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     const v_bits a = (v_bits)x, b = (v_bits)w;
     for (int i = 0; i < 32; i += 8)
@@ -325,22 +319,33 @@ INLINE v_int v_dot_low(v_int sum, v_int x, v_int w)
     return sum;
 }
 
-//: v_dot when: signed needs: v_dot_low
-/* The same of bytes of a row that are q + 128. */
-#define v_dot(sum, x, w) v_dot_low(sum, (x) ^ (int32_t)0x80808080, w)
-#define v_start(p) ((v_int){0})
+//: v_row when: signed needs: v_spread v_zero
+/* Bytes of a row are q + 128, of which this makes q: sums start with 0. */
+INLINE v_int v_row(const uint8_t *p)
+{
+    return v_spread(p) ^ (int32_t)0x80808080;
+}
+#define v_start v_zero
+
+//: v_row when: unsigned needs: v_spread
+/* Bytes of a row are q + 128, so sums start with -128 times those of the
+ * weights. */
+#define v_row v_spread
+#define v_start v_load_words
 
 //: v_nibbles needs: v_words
 /* Numbers i .. i + 3 of eight of int4 as they are stored, i = 0 or 4. */
-INLINE v_int v_nibbles(const uint8_t *p, int64_t i)
+INLINE v_int v_nibbles(const uint8_t *p, int64_t i, v_int step, v_int offset)
 {
+    (void)step;
+    (void)offset;
     return v_load_words(p) >> i & 0xf0f0f0f;
 }
 
 //: v_dot_group when: w16 maddubs needs: intrinsics v_words
 /* part + the four products of each column: of bytes of a row and nibbles, in
  * two halves of 16 bits, of a group at most; and times what both have. */
-INLINE v_int v_dot_group_low(v_int part, v_int x, v_int n)
+INLINE v_int v_dot_group(v_int part, v_int x, v_int n)
 {
     const __m512i two = _mm512_maddubs_epi16((__m512i)n, (__m512i)x);
     return (v_int)_mm512_add_epi16((__m512i)part, two);
@@ -353,7 +358,7 @@ INLINE v_int v_times_group(v_int part, v_int factor)
 //: v_dot_group when: w8 maddubs needs: intrinsics v_words
 /* part + the four products of each column: of bytes of a row and nibbles, in
  * two halves of 16 bits, of a group at most; and times what both have. */
-INLINE v_int v_dot_group_low(v_int part, v_int x, v_int n)
+INLINE v_int v_dot_group(v_int part, v_int x, v_int n)
 {
     const __m256i two = _mm256_maddubs_epi16((__m256i)n, (__m256i)x);
     return (v_int)_mm256_add_epi16((__m256i)part, two);
@@ -366,7 +371,7 @@ INLINE v_int v_times_group(v_int part, v_int factor)
 //: v_dot_group when: w4 maddubs needs: intrinsics v_words
 /* part + the four products of each column: of bytes of a row and nibbles, in
  * two halves of 16 bits, of a group at most; and times what both have. */
-INLINE v_int v_dot_group_low(v_int part, v_int x, v_int n)
+INLINE v_int v_dot_group(v_int part, v_int x, v_int n)
 {
     const __m128i two = _mm_maddubs_epi16((__m128i)n, (__m128i)x);
     return (v_int)_mm_add_epi16((__m128i)part, two);
@@ -376,11 +381,8 @@ INLINE v_int v_times_group(v_int part, v_int factor)
     return (v_int)_mm_madd_epi16((__m128i)part, (__m128i)factor);
 }
 
-//: v_group when: maddubs needs: v_dot_group v_columns_at
-/* The same of bytes of a row that are q + 128; and step, offset - 8 step, in
- * both halves. */
-#define v_dot_group(part, x, n) \
-    v_dot_group_low(part, (x) ^ (int32_t)0x80808080, n)
+//: v_group when: maddubs needs: v_dot_group v_columns_at v_nibbles
+/* step, offset - 8 step, in both halves. */
 INLINE v_int v_group_step(const uint8_t *p)
 {
     return (v_int)(v_columns_at(p) * 0x10001);

@@ -56,7 +56,7 @@ static inline const uint8_t *int4_steps(const uint8_t *panel, int64_t k,
     return panel + int4_bytes(k + 1, shared) - 64 + k / shared % 2 * 32;
 }
 
-//: int4_line needs: int4_bytes
+//: int4_line needs: int4_steps
 /* The line of k. */
 static inline const uint8_t *int4_line(const uint8_t *panel, int64_t k,
                                        int64_t shared)

@@ -35,6 +35,41 @@ typedef void tile(const void *a, int64_t lda, const void *b, int64_t ldb,
                   const void *next, int64_t ahead, int64_t ldp);
 static tile *const tiles[17][2][16][4];
 
+//: TILE_OF_TILES needs: tile
+/* A tile whose sums do not fit registers calls others of its kind. No tiling
+ * that is the default or that tune tries has one. */
+static __attribute__((noinline)) void
+tile_of_tiles(tile *const (*of)[4], int mr, int nr, int rows, int columns,
+              int x_bytes, int bytes, const char *a, int64_t lda, const char *b,
+              int64_t ldb, int64_t k, float *c, int64_t ldc, const float *bias,
+              const float *r, int64_t ldr, int64_t act, const char *next,
+              int64_t ahead, int64_t ldp)
+{
+    for (int64_t n, j = 0; j < nr; j += n) {
+        const int64_t p = j / 16;
+        n = nr - j < columns ? nr - j : columns;
+        for (int64_t m, i = 0; i < mr; i += m) {
+            m = mr - i < rows ? mr - i : rows;
+            of[m - 1][n / 16 - 1](
+                a + i * lda * x_bytes, lda, b + p * ldb * bytes, ldb, k,
+                c + i * ldc + p * ldp, ldc, bias ? bias + p * ldp : bias,
+                r ? r + i * ldr + p * ldp : r, ldr, act,
+                next + p * ldb * bytes, ahead, ldp);
+        }
+    }
+}
+
+#define TILE_OF_TILES(name, mr, nr, kind, adds, rows, columns, x_bytes, bytes) \
+    static void name(const void *a, int64_t lda, const void *b, int64_t ldb,   \
+                     int64_t k, float *c, int64_t ldc, const float *bias,      \
+                     const float *r, int64_t ldr, int64_t act,                 \
+                     const void *next, int64_t ahead, int64_t ldp)             \
+    {                                                                          \
+        tile_of_tiles(tiles[kind][adds], mr, nr, rows, columns, x_bytes,       \
+                      bytes, a, lda, b, ldb, k, c, ldc, bias, r, ldr, act,     \
+                      next, ahead, ldp);                                       \
+    }
+
 //: rows_of_tiles needs: v shape tile
 /* All rows of a times nr columns, in tiles whose heights differ by one at most.
  * They share the prefetch of the panels at `next`, two panels each. */

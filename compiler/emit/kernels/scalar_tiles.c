@@ -13,44 +13,165 @@ INLINE void tile_start(tile_sums sum, int mr, int nr, int does, const float *c,
 
 //: float_step needs: tile_sums v_fma
 /* Number k of each row times 16 weights, from column j on. */
-INLINE void float_step(tile_sums sum, int64_t j, int mr, const float *a,
-                       int64_t lda, int64_t k, const float *w)
+INLINE void float_step(tile_sums sum, int64_t j, int mr,
+                       const struct tile_operands *of, int64_t k,
+                       const float *w)
 {
+    const float *a = (const float *)of->a + k;
     for (int64_t i = 0; i < mr; i++)
         for (int64_t l = 0; l < 16; l++)
-            sum[i][j + l] = v_fma(a[i * lda + k], w[l], sum[i][j + l]);
+            sum[i][j + l] = v_fma(a[i * of->lda], w[l], sum[i][j + l]);
 }
 
 //: f32_products needs: float_step
-INLINE void f32_products(tile_sums sum, int mr, int nr, int does, const void *a,
-                         int64_t lda, const void *b, int64_t ldb, int64_t k,
-                         const void *next, int64_t ahead)
+INLINE void f32_products(tile_sums sum, int mr, int nr, int does,
+                         const struct tile_operands *of)
 {
+    const float *b = (const float *)of->b;
     for (int64_t j = 0; j < nr; j += 16)
-        for (int64_t i = 0; i < k; i++)
-            float_step(sum, j, mr, (const float *)a, lda, i,
-                       (const float *)b + j / 16 * ldb + i * 16);
+        for (int64_t i = 0; i < of->k; i++)
+            float_step(sum, j, mr, of, i, b + j / 16 * of->ldb + i * 16);
     (void)does;
-    (void)next;
-    (void)ahead;
 }
 
 //: bf16_products needs: float_step widen1
 INLINE void bf16_products(tile_sums sum, int mr, int nr, int does,
-                          const void *a, int64_t lda, const void *b,
-                          int64_t ldb, int64_t k, const void *next,
-                          int64_t ahead)
+                          const struct tile_operands *of)
 {
+    const uint16_t *b = (const uint16_t *)of->b;
     float w[16];
     for (int64_t j = 0; j < nr; j += 16)
-        for (int64_t i = 0; i < k; i++) {
+        for (int64_t i = 0; i < of->k; i++) {
             for (int64_t l = 0; l < 16; l++)
-                w[l] = widen1(((const uint16_t *)b)[j / 16 * ldb + i * 16 + l]);
-            float_step(sum, j, mr, (const float *)a, lda, i, w);
+                w[l] = widen1(b[j / 16 * of->ldb + i * 16 + l]);
+            float_step(sum, j, mr, of, i, w);
         }
     (void)does;
-    (void)next;
-    (void)ahead;
+}
+
+//: tile_number
+/* Returns number k of a column of a panel of integers. */
+typedef int32_t tile_number(const void *panel, int64_t k, int64_t column);
+
+//: number_products needs: tile_number float_step float_at
+/* Adds the products with weights in integers. Behind the numbers of a panel are
+ * the scales of its columns. */
+INLINE void number_products(tile_sums sum, int mr, int nr, tile_number *number,
+                            const struct tile_operands *of, int64_t scales)
+{
+    const uint8_t *b = (const uint8_t *)of->b;
+    float w[16];
+    for (int64_t j = 0; j < nr; j += 16, b += of->ldb) {
+        for (int64_t i = 0; i < of->k; i++) {
+            for (int64_t l = 0; l < 16; l++)
+                w[l] = (float)number(b, i, l);
+            float_step(sum, j, mr, of, i, w);
+        }
+        for (int64_t i = 0; i < mr; i++)
+            for (int64_t l = 0; l < 16; l++)
+                sum[i][j + l] *= float_at(b + scales + l * 4);
+    }
+}
+
+//: number_dots needs: tile_number tile_sums v_fma float_at
+/* The same of rows of integers: q + 128, or its upper and then its lower bits,
+ * and the scale of the row. */
+INLINE void number_dots(tile_sums sum, int mr, int nr, int does,
+                        tile_number *number, const struct tile_operands *of,
+                        int64_t scales)
+{
+    const uint8_t *b = (const uint8_t *)of->b;
+    const int64_t stored = (of->k + 63) / 64 * 64;
+    const int64_t planes = does & TileInt15 ? 2 : 1;
+    for (int64_t j = 0; j < nr; j += 16, b += of->ldb) {
+        int32_t high[TileRows][16] = {{0}}, low[TileRows][16] = {{0}};
+        for (int64_t i = 0; i < of->k; i++)
+            for (int64_t l = 0; l < 16; l++) {
+                const uint8_t *a = (const uint8_t *)of->a + i;
+                const int32_t w = number(b, i, l);
+                for (int64_t r = 0; r < mr; r++, a += of->lda) {
+                    high[r][l] += (a[0] - 128) * w;
+                    if (planes == 2)
+                        low[r][l] += a[stored] * w;
+                }
+            }
+        for (int64_t r = 0; r < mr; r++)
+            for (int64_t l = 0; l < 16; l++) {
+                const float x = (float)high[r][l];
+                const float unit = float_at((const uint8_t *)of->a + r * of->lda
+                                            + planes * stored);
+                sum[r][j + l] = planes == 2
+                                  ? v_fma(128.0f, x, (float)low[r][l])
+                                  : x;
+                sum[r][j + l] *= unit * float_at(b + scales + l * 4);
+            }
+    }
+}
+
+//: int8_number needs: int8_at
+INLINE int32_t int8_number(const void *panel, int64_t k, int64_t column)
+{
+    return int8_at((const int8_t *)panel, k, column);
+}
+
+//: int8_products needs: number_products int8_number
+INLINE void int8_products(tile_sums sum, int mr, int nr, int does,
+                          const struct tile_operands *of)
+{
+    number_products(sum, mr, nr, int8_number, of, (of->k + 63) / 64 * 1024);
+    (void)does;
+}
+
+//: int8_dots needs: number_dots int8_number
+INLINE void int8_dots(tile_sums sum, int mr, int nr, int does,
+                      const struct tile_operands *of)
+{
+    number_dots(sum, mr, nr, does, int8_number, of,
+                (of->k + 63) / 64 * 1024);
+}
+
+//: int4_number needs: int4_at
+INLINE int32_t int4_number(const void *panel, int64_t k, int64_t column)
+{
+    return int4_at((const uint8_t *)panel, k, column, 32);
+}
+
+//: int4_products needs: number_products int4_number
+INLINE void int4_products(tile_sums sum, int mr, int nr, int does,
+                          const struct tile_operands *of)
+{
+    number_products(sum, mr, nr, int4_number, of, int4_bytes(of->k, 32));
+    (void)does;
+}
+
+//: int4_dots needs: number_dots int4_number
+INLINE void int4_dots(tile_sums sum, int mr, int nr, int does,
+                      const struct tile_operands *of)
+{
+    number_dots(sum, mr, nr, does, int4_number, of,
+                int4_bytes(of->k, 32));
+}
+
+//: int4g64_number needs: int4_at
+INLINE int32_t int4g64_number(const void *panel, int64_t k, int64_t column)
+{
+    return int4_at((const uint8_t *)panel, k, column, 64);
+}
+
+//: int4g64_products needs: number_products int4g64_number
+INLINE void int4g64_products(tile_sums sum, int mr, int nr, int does,
+                          const struct tile_operands *of)
+{
+    number_products(sum, mr, nr, int4g64_number, of, int4_bytes(of->k, 64));
+    (void)does;
+}
+
+//: int4g64_dots needs: number_dots int4g64_number
+INLINE void int4g64_dots(tile_sums sum, int mr, int nr, int does,
+                      const struct tile_operands *of)
+{
+    number_dots(sum, mr, nr, does, int4g64_number, of,
+                int4_bytes(of->k, 64));
 }
 
 //: tile_finish needs: tile_sums

@@ -21,7 +21,18 @@ enum {                  /* what a tile does beside its products: */
     TileAct = 2,        /* calls its function of each sum */
     TileResidual = 4,   /* adds mr x nr numbers */
     TileAdd = 8,        /* begins with what C has */
-    TilePrefetch = 16   /* prefetches the panels at next */
+    TilePrefetch = 16,  /* prefetches the panels at next; .. */
+    TileNear = 32,      /* .. into L1 */
+    TileInt15 = 64      /* multiplies integers of 15 bits, not of 8 */
+};
+struct tile_operands {
+    const void *a;      /* rows, lda numbers apart */
+    int64_t lda;
+    const void *b;      /* panels, ldb numbers apart */
+    int64_t ldb;
+    int64_t k;          /* length of the sums */
+    const void *next;   /* moves `ahead` numbers for each line of a panel */
+    int64_t ahead;
 };
 
 //: TILE needs: tile_start tile_finish tile_store
@@ -34,9 +45,10 @@ enum {                  /* what a tile does beside its products: */
                      const float *r, int64_t ldr, const void *next,            \
                      int64_t ahead)                                            \
     {                                                                          \
+        const struct tile_operands of = {a, lda, b, ldb, k, next, ahead};      \
         tile_sums sum;                                                         \
         tile_start(sum, mr, nr, does, c, ldc, 16);                             \
-        products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead);           \
+        products(sum, mr, nr, does, &of);                                      \
         tile_finish(sum, mr, nr, does, act, bias, r, ldr, 16);                 \
         tile_store(sum, mr, nr, c, ldc, 16);                                   \
     }
@@ -48,8 +60,9 @@ enum {                  /* what a tile does beside its products: */
                      const float *r, int64_t ldr, int64_t act,                 \
                      const void *next, int64_t ahead, int64_t ldp)             \
     {                                                                          \
+        const struct tile_operands of = {a, lda, b, ldb, k, next, ahead};      \
         tile_sums sum;                                                         \
         tile_start(sum, mr, nr, does, c, ldc, ldp);                            \
-        products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead);           \
+        products(sum, mr, nr, does, &of);                                      \
         tile_finish_any(sum, mr, nr, c, ldc, bias, r, ldr, act, ldp);          \
     }

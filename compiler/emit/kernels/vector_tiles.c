@@ -27,60 +27,78 @@ INLINE void tile_start(tile_sums sum, int mr, int nr, int does, const float *c,
     EACH_ROW(START_ROW)
 }
 
-//: tile_fetch needs: v_prefetch
-/* One line each of two panels: more would be in the way of what is computed.
- * One row has the time: it waits for its own panels anyway. */
-INLINE void tile_fetch(int mr, int nr, const char *next, int64_t panel)
+//: tile_fetch needs: tile_sums v_prefetch v_prefetch_near
+INLINE void line_fetch(int does, const char *line)
 {
-    v_prefetch(next);
-    if (nr > 16)
-        v_prefetch(next + panel);
-    if (nr > 32 && mr == 1)
-        v_prefetch(next + 2 * panel);
-    if (nr > 48 && mr == 1)
-        v_prefetch(next + 3 * panel);
+    if (does & TileNear)
+        v_prefetch_near(line);
+    else
+        v_prefetch(line);
 }
 
-//: row_add needs: tile_sums v_fma
-INLINE void row_add(v *sum, int nr, v x, const v *b)
+/* One line each of two panels: more would be in the way of what is computed.
+ * One row has the time: it waits for its own panels anyway. Returns where the
+ * next lines are. */
+INLINE const char *tile_fetch(int mr, int nr, int does, const char *next,
+                              int64_t panel, int64_t ahead)
+{
+    if (!(does & TilePrefetch))
+        return next;
+    line_fetch(does, next);
+    if (nr > 16)
+        line_fetch(does, next + panel);
+    if (nr > 32 && mr == 1)
+        line_fetch(does, next + 2 * panel);
+    if (nr > 48 && mr == 1)
+        line_fetch(does, next + 3 * panel);
+    return next + ahead;
+}
+
+//: rows_add needs: tile_sums v_fma v_splat
+/* A number of each row, lda apart, times vectors w. */
+INLINE void row_add(v *sum, int nr, v x, const v *w)
 {
 #define ADD(j)                                                                 \
     if (nr > j * W)                                                            \
-        sum[j] = v_fma(x, b[j], sum[j]);
+        sum[j] = v_fma(x, w[j], sum[j]);
     EACH_VECTOR(ADD)
 }
 
-//: float_step needs: row_add vector_at v_splat
+INLINE void rows_add(tile_sums sum, int mr, int nr, const float *a, int64_t lda,
+                     const v *w)
+{
+#define ADD_ROW(i)                                                             \
+    if (mr > i)                                                                \
+        row_add(sum[i], nr, v_splat(a[i * lda]), w);
+    EACH_ROW(ADD_ROW)
+}
+
+//: float_step needs: rows_add vector_at
 /* Column k of A times a line of each panel, whose vectors `read` makes. */
 typedef v tile_read(const void *b, int64_t at);
 INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
-                       const float *a, int64_t lda, int64_t k, const void *b,
-                       int64_t ldb)
+                       const struct tile_operands *of, int64_t k,
+                       const void *b)
 {
     v w[TileVectors];
 #define READ(j)                                                                \
     if (nr > j * W)                                                            \
-        w[j] = read(b, vector_at(j, ldb));
+        w[j] = read(b, vector_at(j, of->ldb));
     EACH_VECTOR(READ)
-#define ADD_ROW(i)                                                             \
-    if (mr > i)                                                                \
-        row_add(sum[i], nr, v_splat(a[k + i * lda]), w);
-    EACH_ROW(ADD_ROW)
+    rows_add(sum, mr, nr, (const float *)of->a + k, of->lda, w);
 }
 
 //: float_products needs: ROLLED float_step tile_fetch
 INLINE void float_products(tile_sums sum, int mr, int nr, int does,
-                           tile_read *read, int bytes, const float *a,
-                           int64_t lda, const char *b, int64_t ldb, int64_t k,
-                           const char *next, int64_t ahead)
+                           tile_read *read, int bytes,
+                           const struct tile_operands *of)
 {
+    const char *b = (const char *)of->b, *next = (const char *)of->next;
     ROLLED
-    for (int64_t i = 0; i < k; i++) {
-        if (does & TilePrefetch) {
-            tile_fetch(mr, nr, next, ldb * bytes);
-            next += ahead * bytes;
-        }
-        float_step(sum, mr, nr, read, a, lda, i, b, ldb);
+    for (int64_t i = 0; i < of->k; i++) {
+        next = tile_fetch(mr, nr, does, next, of->ldb * bytes,
+                          of->ahead * bytes);
+        float_step(sum, mr, nr, read, of, i, b);
         b += 16 * bytes;
     }
 }
@@ -91,12 +109,10 @@ INLINE v f32_read(const void *b, int64_t at)
     return v_load_aligned((const float *)b + at);
 }
 
-INLINE void f32_products(tile_sums sum, int mr, int nr, int does, const void *a,
-                         int64_t lda, const void *b, int64_t ldb, int64_t k,
-                         const void *next, int64_t ahead)
+INLINE void f32_products(tile_sums sum, int mr, int nr, int does,
+                         const struct tile_operands *of)
 {
-    float_products(sum, mr, nr, does, f32_read, 4, (const float *)a, lda,
-                   (const char *)b, ldb, k, (const char *)next, ahead);
+    float_products(sum, mr, nr, does, f32_read, 4, of);
 }
 
 //: bf16_products needs: float_products v_widen
@@ -106,12 +122,9 @@ INLINE v bf16_read(const void *b, int64_t at)
 }
 
 INLINE void bf16_products(tile_sums sum, int mr, int nr, int does,
-                          const void *a, int64_t lda, const void *b,
-                          int64_t ldb, int64_t k, const void *next,
-                          int64_t ahead)
+                          const struct tile_operands *of)
 {
-    float_products(sum, mr, nr, does, bf16_read, 2, (const float *)a, lda,
-                   (const char *)b, ldb, k, (const char *)next, ahead);
+    float_products(sum, mr, nr, does, bf16_read, 2, of);
 }
 
 //: tile_finish needs: tile_sums vector_at v_load
@@ -168,11 +181,13 @@ INLINE void tile_store(tile_sums sum, int mr, int nr, float *c, int64_t ldc,
  * weights: units that multiply have none of that work, so both go on side by
  * side. */
 INLINE void score_products(tile_sums sum, int mr, int nr, int does,
-                           const float *a, int64_t lda, const float *b,
-                           int64_t ldb, int64_t k, const float *next,
-                           int64_t ahead, const struct waiting *w)
+                           const struct tile_operands *of,
+                           const struct waiting *w)
 {
-    const int64_t vectors = mr * nr / W, each = k < vectors ? 1 : k / vectors;
+    const int64_t vectors = mr * nr / W, k = of->k;
+    const int64_t each = k < vectors ? 1 : k / vectors;
+    const float *b = (const float *)of->b;
+    const char *next = (const char *)of->next;
     float *s = w->s;
     float *const end = s + w->rows * nr;
     for (int64_t i = 0, stop; i < k; i = stop) {
@@ -181,11 +196,8 @@ INLINE void score_products(tile_sums sum, int mr, int nr, int does,
             s = weights_of_16(w, s);
         ROLLED
         for (; i < stop; i++) {
-            if (does & TilePrefetch) {
-                tile_fetch(mr, nr, (const char *)next, ldb * 4);
-                next += ahead;
-            }
-            float_step(sum, mr, nr, f32_read, a, lda, i, b, ldb);
+            next = tile_fetch(mr, nr, does, next, of->ldb * 4, of->ahead * 4);
+            float_step(sum, mr, nr, f32_read, of, i, b);
             b += 16;
         }
     }
@@ -212,12 +224,11 @@ INLINE void tile_rescale(tile_sums sum, int mr, int nr, const float *by)
 }
 
 INLINE void value_products(tile_sums sum, int mr, int nr, int does,
-                           const float *a, int64_t lda, const float *b,
-                           int64_t ldb, int64_t k, const float *next,
-                           int64_t ahead, const struct waiting *w)
+                           const struct tile_operands *of,
+                           const struct waiting *w)
 {
     tile_rescale(sum, mr, nr, w->by);
-    f32_products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead);
+    f32_products(sum, mr, nr, does, of);
 }
 
 //: TILE_WAITING when: w16 needs: tile_start tile_store waiting
@@ -226,9 +237,10 @@ INLINE void value_products(tile_sums sum, int mr, int nr, int does,
                      int64_t k, float *c, int64_t ldc, const float *next,      \
                      int64_t ahead, const struct waiting *w)                   \
     {                                                                          \
+        const struct tile_operands of = {a, lda, b, ldb, k, next, ahead};      \
         tile_sums sum;                                                         \
         tile_start(sum, mr, nr, does, c, ldc, 16);                             \
-        products(sum, mr, nr, does, a, lda, b, ldb, k, next, ahead, w);        \
+        products(sum, mr, nr, does, &of, w);                                   \
         tile_store(sum, mr, nr, c, ldc, 16);                                   \
     }
 

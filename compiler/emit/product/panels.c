@@ -76,16 +76,6 @@ static TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
                       .width = g->p->target.width };
 }
 
-void put_unused(Gen *g, bool used, const char *name)
-{
-    const int mark = emit_mark(g->shapes);
-    if (used)
-        return;
-    let(g->shapes, "unused", "%s", name);
-    put(g->shapes, "(void)$unused;\n");
-    emit_reset(g->shapes, mark);
-}
-
 void put_tile(Gen *g, int mr, int nr, Epilogue ep,
               const char *const text[TileParameters])
 {
@@ -356,18 +346,12 @@ static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
     put(e, "{\n");
     const TileKey highest = tile_key(g, t->mr, nr, of_rows(t->mr, ep));
     const bool next = prefetch && tile_prefetches(highest);
-    const bool far = next && t->prefetch > 2 && dtype_is_integer(ep.dtype);
-    put_unused(g, tile_has(highest, TileLdb) || far, "ldb");
-    put_unused(g, next || !prefetch, "next");
-    if (rows) {
-        put_unused(g, rows > 1 || tile_has(highest, TileLda), "lda");
-        put_unused(g, rows > 1 || tile_has(highest, TileLdc), "ldc");
-        if (ep.parts & EpResidual)
-            put_unused(g, rows > 1 || tile_has(highest, TileLdr), "ldr");
+    if (prefetch && !next)
+        put(e, "(void)next;\n");
+    if (rows)
         put_fixed_rows(g, rows, t, nr, ep, next);
-    } else {
+    else
         put_any_rows(g, t, lowest, nr, ep, next);
-    }
     put(e, "}\n\n");
     emit_reset(e, mark);
     return name;

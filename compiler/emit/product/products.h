@@ -83,8 +83,6 @@ const char *panels_suffix(Gen *g, const Tiling *t);
 /* Returns ", " and `next`, the last argument, if panels are prefetched;
  * otherwise "". */
 const char *next_panels(Gen *g, const Tiling *t, const char *next);
-/* Emits code that silences the warning about a parameter that no tile uses. */
-void put_unused(Gen *g, bool used, const char *name);
 void put_tile(Gen *g, int mr, int nr, Epilogue ep,
               const char *const text[TileParameters]);
 

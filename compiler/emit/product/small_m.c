@@ -75,9 +75,6 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
                           rows_type(of.arithmetic), number_type(of.dtype)),
              "");
     put(e, "{\n");
-    const bool scalar = g->p->target.width == 1;
-    put_unused(g, t->small_m > 2 || scalar, "lda");
-    put_unused(g, nr > 16 || scalar, "ldb");
     const char *line = arena_printf(g->a, "%d", line_numbers(of.dtype));
     for (int mr = 1; mr < t->small_m; mr++) {
         const char *next = prefetched(g, of.dtype, mr);

@@ -19,14 +19,14 @@ static bool fits(const Target *t, const char *when)
 {
     const bool x86 = !strncmp(t->march, "x86", 3);
     const char *const dot = dot_word(t);
+    const bool is_signed = !strcmp(dot, "maddubs") || !strcmp(dot, "dotprod")
+                        || !strcmp(dot, "plain");
     char width[8];
     snprintf(width, sizeof width, "w%d", t->width);
     return !strcmp(when, width) || !strcmp(when, t->fma ? "fma" : "nofma")
         || !strcmp(when, x86 ? "x86" : "other") || !strcmp(when, dot)
         || !strcmp(when, target_widens(t) ? "wide" : "narrow")
-        || (!strcmp(when, "signed")
-            && (!strcmp(dot, "maddubs") || !strcmp(dot, "dotprod")
-                || !strcmp(dot, "plain")));
+        || !strcmp(when, is_signed ? "signed" : "unsigned");
 }
 
 /* The next word of a line, which it takes; "": there are no more. */
@@ -198,6 +198,8 @@ Pieces pieces_of(Arena *a, const Target *t)
     read_pieces(a, &all, t, "tiles.c");
     read_pieces(a, &all, t,
                 t->width == 1 ? "scalar_tiles.c" : "vector_tiles.c");
+    if (t->width > 1)
+        read_pieces(a, &all, t, "integer_tiles.c");
     read_pieces(a, &all, t, "products.c");
     return all;
 }

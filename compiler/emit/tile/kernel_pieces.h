@@ -5,9 +5,9 @@
  *     //: type NAME ..                           one that callers see whole
  *
  * WORDS are all true of the target: w16, w8, w4, w1, its width; fma, nofma;
- * x86; vnni, avxvnni, maddubs or plain, by what bytes are multiplied; of the
- * last two `signed`, since these take no bytes above 127; wide or narrow, by
- * target_widens().
+ * x86; vnni, avxvnni, maddubs, dotprod or plain, by what bytes are multiplied;
+ * of the last three `signed`, since these take no bytes above 127, else
+ * `unsigned`; wide or narrow, by target_widens().
  *
  * These lines are the only list of kernels that there is. */
 #ifndef ATTNC_EMIT_PIECES_H

@@ -5,7 +5,6 @@
  */
 #include "emit/tile/needs.h"
 
-#include "emit/tile/lanes.h"
 #include "emit/tile/kernel_pieces.h"
 
 #include <stdlib.h>
@@ -101,58 +100,14 @@ void use_all_kernels(Kernels *k)
             use_kernel(k, k->pieces.list.at[i].name);
 }
 
-static void need_all(Kernels *k, const char *const *name)
-{
-    for (; *name; name++)
-        need_piece(k, *name);
-}
-
-/* Marks what the sums of a tile of integers use. */
-static void need_of_sums(Kernels *k, TileKey key)
-{
-    static const char *const vector[] = { "ROLLED",  "UNROLLED", "v_load",
-                                          "v_store", "v_splat",  "v_words",
-                                          "v_float", NULL };
-    static const char *const dots[] = { "v_dot", "v_spread", NULL };
-    static const char *const wide[] = { "v_dot_wide", "v_spread", NULL };
-    bool four = dtype_shared(key.dtype) > 0;
-    const bool bytes = key.arithmetic != ArithmeticF32;
-    need_piece(k, "v_fma");
-    need_piece(k, "float_at");
-    if (key.width == 1) {
-        need_piece(k, dtype_shared(key.dtype) ? "int4_at" : "int8_at");
-        return;
-    }
-    need_all(k, vector);
-    if (bytes)
-        need_all(k, key.wide ? wide : dots);
-    if (key.groups) {
-        need_piece(k, "v_group");
-        need_piece(k, "v_nibbles");
-        four = false;
-    }
-    if (key.arithmetic == ArithmeticInt15)
-        need_piece(k, "v_both");
-    if (four || !bytes)
-        need_piece(k, bytes ? "v_unpack4" : four ? "v_number4" : "v_number8");
-}
-
 static void need_of_tile(Kernels *k, TileKey key)
 {
+    int rows, columns;
+    need_piece(k, tile_macro(key));
+    if (!tile_of_tiles(key, &rows, &columns))
+        need_piece(k, tile_products(k->arena, key));
     if (key.epilogue & EpAct)
         need_piece(k, arena_printf(k->arena, "v_%s", act_text[key.act].plain));
-    if (!dtype_is_integer(key.dtype)) {
-        need_piece(k, tile_macro(key));
-        need_piece(k, tile_products(k->arena, key));
-        return;
-    }
-    need_of_sums(k, key);
-    if (key.epilogue & EpAny && key.width > 1)
-        need_piece(k, "v_relu");
-    if (key.epilogue & EpAny)
-        need_piece(k, key.width > 1 ? "finish_rows" : "activate");
-    if (tile_prefetches(key))
-        need_piece(k, tile_prefetch(key));
 }
 
 static bool tile_same(const TileKey *a, const TileKey *b)
@@ -207,16 +162,11 @@ static void declare_piece(Emit *e, const Piece *p)
     emit_raw(e, ";\n", 2);
 }
 
-/* Those that are made of others last. Wide tiles first, then tall ones, then by
- * epilogue and activation. */
+/* Wide tiles first, then tall ones, then by epilogue and activation. */
 static int by_size(const void *a, const void *b)
 {
     const TileKey *x = *(const TileKey *const *)a;
     const TileKey *y = *(const TileKey *const *)b;
-    TileKey part;
-    const int parts = tile_parts(*x, &part) - tile_parts(*y, &part);
-    if (parts)
-        return parts;
     if (x->nr != y->nr)
         return y->nr - x->nr;
     if (x->mr != y->mr)
@@ -242,7 +192,7 @@ static void emit_tiles(const Kernels *k, Emit *e)
     qsort(tiles.at, (size_t)tiles.n, sizeof *tiles.at, by_size);
     put(e, "/* Rows, columns, and what a tile does. */\n");
     for (int i = 0; i < tiles.n; i++)
-        emit_tile(e, *tiles.at[i], true);
+        emit_tile(e, *tiles.at[i]);
     put(e, "\n");
 }
 
@@ -260,10 +210,10 @@ static void put_each(Emit *e, const char *name, int n)
 /* In place of the piece tile_size: as many as tiles of this file have. */
 static void print_tile_size(const Kernels *k, Emit *e)
 {
-    int rows = 0, vectors = 0;
+    int rows = 0, vectors = 0, of_rows, of_columns;
     for (int i = 0; i < k->asked.n; i++) {
         const TileKey *t = k->asked.at[i].tile;
-        if (!t)
+        if (!t || tile_of_tiles(*t, &of_rows, &of_columns))
             continue;
         rows = t->mr > rows ? t->mr : rows;
         vectors = t->nr / t->width > vectors ? t->nr / t->width : vectors;

@@ -7,7 +7,7 @@
 #include "machine/target.h"
 #include "plan/epilogue.h"
 
-/* ---- tile.c, lanes.c ---- */
+/* ---- tile.c ---- */
 
 /* A tile function computes an mr x nr block of C = A B + .. in named vector
  * accumulators. It is known by this descriptor, and by nothing else.        */
@@ -98,7 +98,16 @@ const char *number_type(Dtype d); /* "float", "int8_t" */
 int line_numbers(Dtype d);
 const char *rows_type(Arithmetic a); /* of A: "float", "uint8_t" */
 bool tile_prefetches(TileKey k);     /* uses `next` */
-void emit_tile(Emit *e, TileKey k, bool is_static);
+void emit_tile(Emit *e, TileKey k);
+/* The pieces of kernels/ that make it: the macro of its line, and what its sums
+ * are. */
+const char *tile_macro(TileKey k);
+const char *tile_products(Arena *a, TileKey k);
+/* Are its rows so few that unpacked numbers are not worth it? */
+bool tile_groups(TileKey k);
+/* Is it one of the JIT's with more sums than registers hold? Then it calls
+ * others of at most so many rows and columns. */
+bool tile_of_tiles(TileKey k, int *rows, int *columns);
 /* Where kernels/products.c has prebuilt tiles of these. */
 enum {
     WideKinds = (ArithmeticInt15 + 1) * Dtypes,

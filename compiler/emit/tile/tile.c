@@ -1,40 +1,101 @@
-/* tile.c: prints one tile: a line of a macro of kernels/tiles.c, or of integers
- * a function with mr x nr named accumulators (tile_int.c). */
-#include "emit/tile/lanes.h"
+/* tile.c: names and parameters of tiles; prints one, a line of a macro of
+ * kernels/tiles.c. */
+#include "emit/tile/needs.h"
 
-/* Prebuilt tiles of all dtypes have one type. */
-static void put_signature(Emit *e, TileKey k, const char *head)
+enum { FewGroupRows = 2 }; /* planes of rows: more need more registers */
+
+const char *number_type(Dtype d)
 {
-    Arena *a = emit_arena(e);
-    const char *of = k.prebuilt ? "_of" : "";
-    const char *number = number_type(k.dtype);
-    const char *x = rows_type(k.arithmetic);
-    const char *const declared[TileParameters] = {
-        arena_printf(a, "const %s *a%s", k.prebuilt ? "void" : x, of),
-        "int64_t lda",
-        arena_printf(a, "const %s *b%s", k.prebuilt ? "void" : number, of),
-        "int64_t ldb",
-        "int64_t k",
-        "float *c",
-        "int64_t ldc",
-        "const float *bias",
-        "const float *residual",
-        "int64_t ldr",
-        "int64_t act",
-        arena_printf(a, "const %s *next%s", k.prebuilt ? "void" : number, of),
-        "int64_t ahead",
-        "int64_t ldp",
-        "const struct waiting *w",
-    };
-    put_call(e, arena_printf(a, "%s %s", head, tile_name(a, k)),
-             tile_arguments(a, k, declared), "");
-    let(e, "x", "%s", x);
-    let(e, "number", "%s", number);
-    put(e, "{\n");
-    if (k.prebuilt)
-        put(e, "const $x *a = a_of;\n"
-               "const $number *b = b_of, *next = next_of;\n"
-               "\n");
+    return d == DtypeInt8  ? "int8_t"
+         : dtype_shared(d) ? "uint8_t"
+         : d == DtypeBf16  ? "uint16_t"
+                           : "float";
+}
+
+const char *rows_type(Arithmetic a)
+{
+    return a == ArithmeticF32 ? "float" : "uint8_t";
+}
+
+int line_numbers(Dtype d)
+{
+    if (dtype_shared(d))
+        return 64 + 256 / (int)dtype_shared(d);
+    return d == DtypeInt8 ? 64 : 16;
+}
+
+const char *tile_suffix(Arena *a, TileKey k)
+{
+    return epilogue_suffix(a, (Epilogue){ k.epilogue, k.act, k.dtype,
+                                          k.arithmetic, k.wide });
+}
+
+bool suffix_same(const TileKey *a, const TileKey *b)
+{
+    return a->epilogue == b->epilogue
+        && (!(a->epilogue & EpAct) || a->act == b->act) && a->dtype == b->dtype
+        && a->arithmetic == b->arithmetic && a->wide == b->wide;
+}
+
+const char *tile_name(Arena *a, TileKey k)
+{
+    return arena_printf(a, "tile_%dx%d%s", k.mr, k.nr, tile_suffix(a, k));
+}
+
+bool tile_prefetches(TileKey k)
+{
+    return k.width > 1 && k.epilogue & (EpPrefetch | EpAny);
+}
+
+bool tile_has(TileKey k, TileParameter p)
+{
+    if (k.epilogue & (EpPowers | EpRescale))
+        return p < TileBias || p == TileNext || p == TileAhead
+            || p == TileWaiting;
+    if (p == TileAct || p == TileLdp)
+        return k.prebuilt || k.epilogue & EpAny;
+    return p != TileWaiting;
+}
+
+const char *tile_arguments(Arena *a, TileKey k,
+                           const char *const text[TileParameters])
+{
+    const char *s = "";
+    for (int p = 0; p < TileParameters; p++)
+        if (tile_has(k, (TileParameter)p))
+            s = arena_printf(a, "%s%s%s", s, *s ? ", " : "", text[p]);
+    return s;
+}
+
+int prebuilt_kind(Dtype d, Arithmetic a, bool wide)
+{
+    return wide ? WideKinds + (int)(a - ArithmeticInt8)
+                : (int)a * (int)Dtypes + (int)d;
+}
+
+static int planes(TileKey k) /* of rows of bytes */
+{
+    return k.arithmetic == ArithmeticInt15 ? 2 : 1;
+}
+
+bool tile_groups(TileKey k)
+{
+    return dtype_shared(k.dtype) && k.arithmetic != ArithmeticF32 && k.width > 1
+        && k.mr * planes(k) <= FewGroupRows;
+}
+
+/* ---- its line ---- */
+
+/* Beside sums, registers hold what these are made of: four. */
+bool tile_of_tiles(TileKey k, int *rows, int *columns)
+{
+    const int most = k.registers - 4, wide = k.width == 16 ? 32 : 16;
+    if (!k.prebuilt || k.width == 1
+        || k.mr * k.nr / k.width * planes(k) <= most)
+        return false;
+    *columns = k.nr < wide ? k.nr : wide;
+    *rows = most * k.width / (*columns * planes(k));
+    return true;
 }
 
 /* "TileBias | TilePrefetch"; "0": nothing. */
@@ -53,6 +114,11 @@ static const char *tile_does(Arena *a, TileKey k)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (has & parts[i].part)
             s = arena_printf(a, "%s%s%s", s, *s ? " | " : "", parts[i].word);
+    /* few rows of int4 go on to the lines soon */
+    if (has & EpPrefetch && dtype_shared(k.dtype) && k.mr < FewIntegerRows)
+        s = arena_printf(a, "%s | TileNear", s);
+    if (k.arithmetic == ArithmeticInt15)
+        s = arena_printf(a, "%s%sTileInt15", s, *s ? " | " : "");
     return *s ? s : "0";
 }
 
@@ -64,51 +130,43 @@ static bool is_fixed(TileKey k)
 
 const char *tile_macro(TileKey k)
 {
+    int rows, columns;
     return is_fixed(k)                         ? "TILE"
          : k.epilogue & (EpPowers | EpRescale) ? "TILE_WAITING"
+         : tile_of_tiles(k, &rows, &columns)   ? "TILE_OF_TILES"
                                                : "TILE_ANY";
 }
 
 const char *tile_products(Arena *a, TileKey k)
 {
-    return k.epilogue & EpPowers ? "score_products"
-         : k.epilogue & EpRescale
-             ? "value_products"
-             : arena_printf(a, "%s_products", dtype_word[k.dtype]);
+    if (k.epilogue & (EpPowers | EpRescale))
+        return k.epilogue & EpPowers ? "score_products" : "value_products";
+    if (k.wide)
+        return "wide_dots";
+    return arena_printf(a, "%s_%s", dtype_word[k.dtype],
+                        k.arithmetic == ArithmeticF32 ? "products"
+                        : k.groups                    ? "nibble_dots"
+                                                      : "dots");
 }
 
-static void put_tile_line(Emit *e, TileKey k)
+void emit_tile(Emit *e, TileKey k)
 {
     Arena *a = emit_arena(e);
-    const char *macro = tile_macro(k);
+    int rows, columns;
+    const char *size = arena_printf(a, "%s, %d, %d", tile_name(a, k), k.mr,
+                                    k.nr);
     const char *act = !is_fixed(k) ? ""
                     : k.epilogue & EpAct
                         ? arena_printf(a, ", v_%s", act_text[k.act].plain)
                         : ", 0";
-    put_call(e, macro,
-             arena_printf(a, "%s, %d, %d, %s, %s%s", tile_name(a, k), k.mr,
-                          k.nr, tile_products(a, k), tile_does(a, k), act),
+    put_call(e, tile_macro(k),
+             tile_of_tiles(k, &rows, &columns)
+                 ? arena_printf(a, "%s, %d, %d, %d, %d, sizeof(%s), sizeof(%s)",
+                                size,
+                                prebuilt_kind(k.dtype, k.arithmetic, k.wide),
+                                (k.epilogue & EpAccumulate) != 0, rows, columns,
+                                rows_type(k.arithmetic), number_type(k.dtype))
+                 : arena_printf(a, "%s, %s, %s%s", size, tile_products(a, k),
+                                tile_does(a, k), act),
              "");
-}
-
-void emit_tile(Emit *e, TileKey k, bool is_static)
-{
-    TileKey part;
-    const bool parts = tile_parts(k, &part);
-    if (!parts && !dtype_is_integer(k.dtype)) {
-        put_tile_line(e, k);
-        return;
-    }
-    const int mark = emit_mark(e);
-    let(e, "mr", "%d", k.mr);
-    let(e, "nr", "%d", k.nr);
-    put_signature(e, k, is_static ? "static void" : "void");
-    if (k.epilogue & EpAct)
-        let(e, "act", "v_%s", act_text[k.act].plain);
-    if (parts)
-        put_parts(e, k, part);
-    else
-        put_integer_tile(e, k);
-    put(e, "}\n\n");
-    emit_reset(e, mark);
 }
