@@ -116,6 +116,10 @@ typedef struct {                 /* how to compile C */
  * one installed of clang-19, clang, clang-18 to clang-14. Returns NULL with
  * *why if there is none. */
 const char *cc_find(Arena *a, const char *name, Fault *why);
+/* Returns the path of the compiler number n, from 0, of those installed: the
+ * first of the clangs above, gcc, cc. Returns NULL with *why if there are
+ * fewer. */
+const char *cc_nth(Arena *a, int n, Fault *why);
 /* Returns the name of a C compiler in PATH that messages can suggest: cc, gcc
  * or one of the clangs above. NULL if there is none. */
 const char *cc_to_type(Arena *a);

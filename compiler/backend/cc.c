@@ -17,16 +17,27 @@ static const char *const clangs[] = { "clang-19", "clang",    "clang-18",
                                       "clang-17", "clang-16", "clang-15",
                                       "clang-14" };
 
+/* NULL: the first of clangs[]. */
+static const char *const compilers[] = { NULL, "gcc", "cc" };
+enum { Compilers = sizeof compilers / sizeof *compilers };
+
+const char *cc_nth(Arena *a, int n, Fault *why)
+{
+    for (int i = 0; i < Compilers; i++) {
+        const char *path = cc_find(a, compilers[i], why);
+        if (path && n-- == 0)
+            return path;
+    }
+    return NULL;
+}
+
 const char *cc_to_type(Arena *a)
 {
-    static const char *const compilers[] = { "cc", "gcc" };
-    for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++)
-        if (find_program(a, compilers[i]))
-            return compilers[i];
-    for (size_t i = 0; i < sizeof clangs / sizeof *clangs; i++)
-        if (find_program(a, clangs[i]))
-            return clangs[i];
-    return NULL;
+    Fault unused;
+    const char *path = NULL;
+    for (int i = Compilers; i-- > 0 && !path;)
+        path = cc_find(a, compilers[i], &unused);
+    return path ? base_name(path) : NULL;
 }
 
 const char *cc_find(Arena *a, const char *name, Fault *why)
@@ -166,7 +177,7 @@ static bool run_compiler(Arena *a, const CcOptions *o, const char **argv,
     Spawned s;
     int seconds = o->seconds ? o->seconds : DefaultSeconds;
     progress_begin("compiling");
-    progress_step(strrchr(o->compiler, '/') + 1, NAN, NAN);
+    progress_step(base_name(o->compiler), NAN, NAN);
     const bool ok = spawn(&s, argv, text.at, text.n, seconds, why);
     progress_end();
     if (ok)

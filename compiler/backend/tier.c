@@ -9,18 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "backend/tier_state.h"
 #include "base/user_dir.h"
 #include "emit/emit.h"
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 #define report(t, ...)               \
     do {                             \
@@ -70,8 +62,8 @@ static void take_object(Tier *t)
         tier_refuse(t, "it is not of the same model");
     } else {
         t->bound[1] = bind(t, t->second.model);
-        report(t, "%s is done after %.2f s%s", t->compiler, now() - t->begin,
-               t->about);
+        report(t, "%s is done after %.2f s%s", t->compiler,
+               seconds_now() - t->begin, t->about);
     }
 }
 
@@ -199,11 +191,6 @@ static void start_tier(Tier *t, const TierOptions *o)
                t->compiler);
 }
 
-static const char *base_name(const char *path)
-{
-    return strrchr(path, '/') + 1;
-}
-
 bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
                Fault *why)
 {
@@ -212,7 +199,7 @@ bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
                                   &n);
     Tier *t = arena_alloc(arena, sizeof *t);
     *t = (Tier){ .arena = arena,
-                 .begin = now(),
+                 .begin = seconds_now(),
                  .verbose = o->verbose,
                  .compiler = base_name(o->compiler),
                  .symbol = arena_printf(arena, "%s_model", p->prefix),

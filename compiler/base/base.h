@@ -114,6 +114,7 @@ typedef struct { /* a source position; src NULL: unknown */
     const Source *src;
     int line, col; /* from 1; col counts bytes */
 } Pos;
+bool same_place(Pos a, Pos b);
 
 typedef struct { /* a position in generated text and the position that it was
                     generated from */
@@ -168,6 +169,14 @@ const char *quote_n(const char *s, size_t n);
  * means: one that begins with the word, else one that the word abbreviates,
  * else the closest by edit distance. NULL: none is close. */
 const char *nearest(const char *word, const char *const *names, int n);
+
+/* ---- paths.c ---- */
+const char *base_name(const char *path);     /* what follows the last slash */
+char *folder_of(Arena *a, const char *path); /* with its slash, or "" */
+bool is_folder(const char *path);
+
+/* ---- progress.c ---- */
+double seconds_now(void); /* of a clock that only rises */
 
 /* ---- report.c ---- */
 

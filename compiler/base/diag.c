@@ -221,7 +221,7 @@ static bool before(Pos a, Pos b)
     return a.line != b.line ? a.line < b.line : a.col < b.col;
 }
 
-static bool same_place(Pos a, Pos b)
+bool same_place(Pos a, Pos b)
 {
     return a.src == b.src && a.line == b.line && a.col == b.col;
 }

@@ -20,7 +20,7 @@ typedef struct {
     double begin;          /* start time in seconds */
 } WorkShown;
 
-static double seconds_now(void)
+double seconds_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -80,10 +80,18 @@ char *bytes_text(Arena *a, double bytes, bool binary, int digits)
     int unit = 0;
     for (; bytes >= (binary ? 1023.5 : 999.5) && unit < 4; unit++)
         bytes /= binary ? 1024 : 1000;
+    if (!digits)
+        return arena_printf(a, "%.4g %s", bytes, units[binary][unit]);
     int places = unit ? digits - 1 : 0;
     for (double x = bytes; x >= 9.995 && places > 0; x /= 10)
         places--;
     return arena_printf(a, "%.*f %s", places, bytes, units[binary][unit]);
+}
+
+int longer(int width, const char *text)
+{
+    const int n = (int)strlen(text);
+    return n > width ? n : width;
 }
 
 bool ends_in(const char *text, const char *end)

@@ -10,6 +10,8 @@
 const char *attention_label(Arena *a, const char *token, int64_t n);
 /* Returns a string as printable text, like attention_label(). */
 const char *plain_text(Arena *a, const char *text);
+/* Returns the greater of a width and the bytes of a text. */
+int longer(int width, const char *text);
 /* Returns the number of terminal columns that a text takes. */
 int text_columns(const char *s);
 /* Returns the shortest text that reads back as x. */
@@ -17,7 +19,8 @@ const char *number_text(Arena *a, double x);
 char *seconds_text(Arena *a, double seconds); /* e.g. "1.93 ms"; "-" if
                                                  unknown */
 /* Formats a number of bytes with two or three digits: "63.1 KiB" if binary,
- * else "63.1 kB" or, with two digits, "63 kB". */
+ * else "63.1 kB" or, with two digits, "63 kB". digits 0: as
+ * many as it needs, at most four: "1.25 MiB", "2 MiB". */
 char *bytes_text(Arena *a, double bytes, bool binary, int digits);
 /* Returns n bytes of a spec, followed by the mark that looks.h defines. */
 const char *marked_spec(Arena *a, const char *text, size_t n);

@@ -15,9 +15,9 @@ static const double slice = 0.002, good_error = 0.01;
 
 static double time_once(const Work *w, Setup *s)
 {
-    const double begin = machine_seconds();
+    const double begin = seconds_now();
     w->run(s);
-    return machine_seconds() - begin;
+    return seconds_now() - begin;
 }
 
 /* Runs each workload once as a warm-up and records the checksum of its
@@ -59,14 +59,14 @@ static bool all_known(const Times *times, int works)
 static void run_all(Setup *s, const Works *works, Times *times)
 {
     const BenchOptions *o = &s->options;
-    const double begin = machine_seconds();
+    const double begin = seconds_now();
     const double most = o->seconds * works->n;
     const double turns = (double)o->repetitions;
     const int64_t limit = o->most > 0 ? o->most : most_runs;
     int64_t look = least_runs;
     for (int64_t n = 1;; n++) {
         run_turn(s, works, times);
-        const double passed = machine_seconds() - begin;
+        const double passed = seconds_now() - begin;
         progress_at(turns > 0 ? (double)n / turns : fmin(1, passed / most));
         if (o->repetitions > 0 && n < o->repetitions)
             continue;

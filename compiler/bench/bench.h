@@ -262,8 +262,9 @@ Summary times_summary(const Times *t); /* needs at least one time */
  * there is no interval. */
 double summary_error(const Summary *s);
 /* Sets the ranks, counted from 0, of the sorted times that bound the interval.
- * Returns false if there are too few times. */
+ * If there are too few times, sets those of the extremes and returns false. */
 bool median_ranks(int64_t n, int64_t *low, int64_t *high);
+int by_number(const void *a, const void *b); /* sorts doubles by qsort() */
 
 /* ---- rates.c ---- */
 
@@ -288,10 +289,10 @@ int bench_run(const Engine *e, const BenchOptions *o, FILE *out);
 int bench_machine(const BenchOptions *o, FILE *out);
 
 /* ---- bench_machine.c ---- */
-void machine_json(const Machine *m, Buffer *out);   /* appends the machine as a
-                                                     * JSON object */
-const char *size_text(char text[32], size_t bytes); /* returns e.g. "32 KiB", in
-                                                     * `text` */
+/* Returns "L1 32 KiB, L2 1.25 MiB, L3 32 MiB". */
+const char *cache_sizes(Arena *a, const Machine *m);
+void machine_json(const Machine *m, Buffer *out); /* appends the machine as a
+                                                   * JSON object */
 /* Prints the figures that the target assumes next to those measured. */
 void target_print(const Machine *m, const Target *t, bool markdown, FILE *out);
 

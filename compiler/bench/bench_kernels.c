@@ -51,7 +51,7 @@ static Clock *new_clock(void)
 static void tick(int64_t slot)
 {
     Clock *c = own.clock && own.round == clocks.round ? own.clock : new_clock();
-    const double now = machine_seconds();
+    const double now = seconds_now();
     c->spent[slot] += now - c->last;
     c->ticks[slot]++;
     c->last = now;
@@ -63,10 +63,10 @@ static double clock_cost(void)
 {
     double best = 1.0;
     for (int i = 0; i < 100; i++) {
-        const double begin = machine_seconds();
+        const double begin = seconds_now();
         for (int k = 0; k < 100; k++)
             tick(0);
-        const double cost = (machine_seconds() - begin) / 100;
+        const double cost = (seconds_now() - begin) / 100;
         best = cost < best ? cost : best;
     }
     return best;
@@ -196,9 +196,9 @@ static void time_work(KernelTimes *k, int i, Setup *s, const Work *w,
     w->run(s);
     for (int64_t run = 0; run < runs; run++) {
         reset_clocks();
-        const double begin = machine_seconds();
+        const double begin = seconds_now();
         w->run(s);
-        times[run] = machine_seconds() - begin;
+        times[run] = seconds_now() - begin;
         progress_at((double)run / (double)runs);
         read_clocks(slots, t->slots, run);
     }

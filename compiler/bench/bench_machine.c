@@ -2,6 +2,7 @@
  * table, JSON or comma-separated values, next to the figures from which its
  * target's default tilings are derived. */
 #include "base/put_json.h"
+#include "base/strings.h"
 #include "bench/bench_report.h"
 
 #include <math.h>
@@ -12,15 +13,6 @@ const TableStyle markdown_table = { "| ", " | ", " |\n", false };
 void put_cell(const TableStyle *style, const char *text, int width, FILE *out)
 {
     fprintf(out, "%s%*s", style->between, style->aligned ? width : 0, text);
-}
-
-const char *size_text(char text[32], size_t bytes)
-{
-    if (bytes >= 1 << 20)
-        snprintf(text, 32, "%zu MiB", bytes >> 20);
-    else
-        snprintf(text, 32, "%zu KiB", bytes >> 10);
-    return text;
 }
 
 /* ---- rates ---- */
@@ -45,15 +37,22 @@ static void rate_values(const Rates *r, double value[Others + Levels])
         value[Others + i] = 1e-9 * r->read[i];
 }
 
+const char *cache_sizes(Arena *a, const Machine *m)
+{
+    return arena_printf(a, "L1 %s, L2 %s, L3 %s",
+                        bytes_text(a, (double)m->cache[LevelL1], true, 0),
+                        bytes_text(a, (double)m->cache[LevelL2], true, 0),
+                        bytes_text(a, (double)m->cache[LevelL3], true, 0));
+}
+
 void put_machine(const TableStyle *style, const Machine *m, FILE *out)
 {
-    char size[LevelMemory][32];
+    Arena *a = arena_new();
     double value[Others + Levels];
     char name[16];
-    fprintf(out, "%s, %d core%s; L1 %s, L2 %s, L3 %s\n\n", m->cpu, m->cores,
-            m->cores == 1 ? "" : "s", size_text(size[0], m->cache[LevelL1]),
-            size_text(size[1], m->cache[LevelL2]),
-            size_text(size[2], m->cache[LevelL3]));
+    fprintf(out, "%s, %d core%s; %s\n\n", m->cpu, m->cores,
+            m->cores == 1 ? "" : "s", cache_sizes(a, m));
+    arena_free(a);
     fprintf(out, "%s%-8s", style->before, "threads");
     for (int i = 0; i < Others + Levels; i++)
         put_cell(style, rate_columns[i].head, i < Others ? 15 : 11, out);

@@ -5,7 +5,7 @@
 
 #include "bench/bench.h"
 
-static int by_size(const void *a, const void *b)
+int by_number(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -27,8 +27,8 @@ bool median_ranks(int64_t n, int64_t *low, int64_t *high)
             break;
         k++;
     }
-    *low = k;
-    *high = n - 1 - k;
+    *low = k < 0 ? 0 : k;
+    *high = n - 1 - *low;
     return k >= 0;
 }
 
@@ -47,11 +47,8 @@ Summary times_summary(const Times *t)
     double *x = arena_alloc(a, bytes);
     int64_t low, high;
     memcpy(x, t->at, bytes);
-    qsort(x, (size_t)t->n, sizeof *x, by_size);
-    if (!median_ranks(t->n, &low, &high)) {
-        low = 0;
-        high = t->n - 1;
-    }
+    qsort(x, (size_t)t->n, sizeof *x, by_number);
+    median_ranks(t->n, &low, &high);
     const Summary s = { .n = t->n,
                         .best = x[0],
                         .p50 = quantile(x, t->n, 0.50),

@@ -141,4 +141,9 @@ Picture *picture_of(Arena *a, const Graph *g);
 /* Draws a graph. stage: e.g. "as built". */
 const char *draw_graph(Arena *a, const Graph *g, const char *stage);
 
+static inline bool in_column(const Picture *p, const Net *n, const Sink *s)
+{
+    return p->box.at[n->source].column == p->box.at[s->box].column;
+}
+
 #endif

@@ -60,11 +60,6 @@ static void measure_boxes(Picture *p)
 }
 
 /* ---- ranks ---- */
-static bool in_column(const Picture *p, const Net *n, const Sink *s)
-{
-    return p->box.at[n->source].column == p->box.at[s->box].column;
-}
-
 /* Ranks the boxes of a segment, each above all boxes of the segment that it
  * reads. In p->box, a box comes after its inputs. */
 static void rank_upwards(Picture *p, int segment, int base)

@@ -12,11 +12,6 @@ static const double edge = 8, port_room = 18, shape_room = 9, same_line = 5,
 
 static const double far_left = -1e6, far_right = 1e6;
 
-static bool lines_in_column(const Picture *p, const Net *n, const Sink *s)
-{
-    return p->box.at[n->source].column == p->box.at[s->box].column;
-}
-
 /* ---- ports ---- */
 typedef struct {
     double wish;   /* best place for the line */
@@ -75,9 +70,8 @@ static double leaves_at(const Picture *p, const Net *n)
     int near = 0, here = 0;
     for (int k = 0; k < n->sink.n; k++) {
         const Box *to = &p->box.at[n->sink.at[k].box];
-        here += lines_in_column(p, n, &n->sink.at[k]);
-        if (lines_in_column(p, n, &n->sink.at[k])
-            && to->rank == from->rank + 1) {
+        here += in_column(p, n, &n->sink.at[k]);
+        if (in_column(p, n, &n->sink.at[k]) && to->rank == from->rank + 1) {
             near++;
             reader = to;
         }
@@ -90,7 +84,7 @@ static double leaves_at(const Picture *p, const Net *n)
 static double comes_from(const Picture *p, const Net *n, const Sink *s)
 {
     const Box *from = &p->box.at[n->source], *to = &p->box.at[s->box];
-    if (!lines_in_column(p, n, s))
+    if (!in_column(p, n, s))
         return far_left;
     return to->rank == from->rank + 1 ? n->x : n->lane;
 }

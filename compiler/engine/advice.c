@@ -73,18 +73,17 @@ static bool offer_threads(Beside *b)
  * if that compiler is not installed. */
 static const char *compiler_word(const Beside *b, const char *version)
 {
-    static const char *const known[] = { NULL, "gcc", "cc" };
     const EngineOptions *o = &b->e->options;
     Arena *a = b->e->arena;
     Fault unused;
-    for (int i = 0; i < 3; i++) {
-        const char *path = cc_find(a, known[i], &unused);
-        const char *here = path ? cc_version(a, path, &unused) : NULL;
-        if (!here || strcmp(here, version) != 0)
-            continue;
-        return i == 0 && !o->cc && (o->offers & OfferBackend)
-                 ? "clang"
-                 : strrchr(path, '/') + 1;
+    const char *path, *clang = cc_find(a, NULL, &unused);
+    for (int i = 0; (path = cc_nth(a, i, &unused)) != NULL; i++) {
+        const char *here = cc_version(a, path, &unused);
+        if (here && !strcmp(here, version))
+            return clang && !strcmp(path, clang) && !o->cc
+                        && (o->offers & OfferBackend)
+                     ? "clang"
+                     : base_name(path);
     }
     return NULL;
 }

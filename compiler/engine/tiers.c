@@ -15,13 +15,7 @@ static bool is_auto(const EngineOptions *o)
  * if there is none. */
 static const char *find_compiler(Arena *a, const EngineOptions *o, Fault *why)
 {
-    static const char *const compilers[] = { NULL, "gcc", "cc" };
-    const char *path = NULL;
-    if (o->cc)
-        return cc_find(a, o->cc, why);
-    for (int i = 0; !path && i < 3; i++)
-        path = cc_find(a, compilers[i], why);
-    return path;
+    return o->cc ? cc_find(a, o->cc, why) : cc_nth(a, 0, why);
 }
 
 /* Returns the engine's options with that compiler as the backend. */

@@ -214,22 +214,17 @@ static bool open_rules(Import *m, Imported *to)
 }
 
 /* ---- spec ---- */
-static const char *folder_of(Arena *a, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return !slash ? "." : arena_strndup(a, path, (size_t)(slash + 1 - path));
-}
-
 /* Returns the path of the file `to` relative to the directory of the file
  * `from`. Both directories must exist. */
 static const char *way(Arena *a, const char *from, const char *to)
 {
     char here[PATH_MAX], there[PATH_MAX];
-    const char *name = strrchr(to, '/');
-    if (!realpath(is_stream(from) ? "." : folder_of(a, from), here)
-        || !realpath(folder_of(a, to), there))
+    const char *name = base_name(to);
+    if (!realpath(is_stream(from) ? "."
+                                  : arena_printf(a, "%s.", folder_of(a, from)),
+                  here)
+        || !realpath(arena_printf(a, "%s.", folder_of(a, to)), there))
         return to;
-    name = name ? name + 1 : to;
     size_t same = 0;
     for (size_t i = 0; here[i] == there[i] || !here[i] || !there[i]; i++) {
         if ((!here[i] || here[i] == '/') && (!there[i] || there[i] == '/'))

@@ -62,8 +62,7 @@ bool rules_file(Arena *a, const char *path, Rules *to, int *code)
         *code = report_fault(&why);
         return false;
     }
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = base_name(path);
     char *text = arena_strndup(a, (const char *)file.at, file.size);
     *to = (Rules){ path, arena_strndup(a, name, strcspn(name, ".")),
                    read_text(a, path, text, file.size) };

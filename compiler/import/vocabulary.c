@@ -59,12 +59,12 @@ static bool read_side(Import *m, const Yaml *vocab, TextSide side,
 static Yaml *keep(Import *m, Imported *to, Vocabulary *v, const char *ending)
 {
     ImportedVocab *kept = &to->vocab[to->vocabs++];
-    const char *path = beside(m, ending), *slash = strrchr(path, '/');
+    const char *path = beside(m, ending);
     void *block = arena_alloc(m->a, (size_t)v->bytes);
     memcpy(block, v->block, (size_t)v->bytes);
     *kept = (ImportedVocab){ path, block, v->bytes };
     free(v->block);
-    return scalar_new(m->a, slash ? slash + 1 : path, false);
+    return scalar_new(m->a, base_name(path), false);
 }
 
 static void set_side(Import *m, Yaml *vocab, const char *side, Yaml *size,

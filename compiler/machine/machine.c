@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "base/base.h"
 
@@ -22,13 +21,6 @@ const char *const level_name[Levels] = { "L1", "L2", "L3", "memory" };
 #elif defined __GNUC__
 #pragma GCC optimize("fp-contract=fast")
 #endif
-
-double machine_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- multiply-adds ---- */
 
@@ -136,10 +128,10 @@ static void *member_run(void *member)
         pthread_barrier_wait(&c->start);
         if (i == c->rounds)
             return NULL;
-        const double begin = machine_seconds();
+        const double begin = seconds_now();
         do {
             done += c->step(m);
-            now = machine_seconds();
+            now = seconds_now();
         } while (m->at > 0 || now - begin < round_seconds);
         m->rate[i] = done / (now - begin);
         if (m == c->member && now > c->until)
@@ -168,7 +160,7 @@ static double crew_rate(Member *members, int threads, double step(Member *),
     Crew c = { .step = step,
                .member = members,
                .rounds = MostRounds,
-               .until = machine_seconds() + seconds };
+               .until = seconds_now() + seconds };
     if (pthread_barrier_init(&c.start, NULL, (unsigned)threads) != 0)
         fail(ExitResource, "bench: no memory for %d threads", threads);
     for (int i = threads - 1; i >= 0; i--) {

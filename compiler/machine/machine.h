@@ -46,9 +46,6 @@ void machine_find(Machine *m);
 
 /* ---- machine.c ---- */
 
-/* Returns the seconds of a monotonic clock. */
-double machine_seconds(void);
-
 /* Measures f32 multiply-adds in registers. Returns the operations per second of
  * `threads` threads together, two for each multiply-add, in the best of many
  * short rounds within `seconds`; other programs disturb the best round least.

@@ -129,7 +129,7 @@ static bool still_held(int fd, const char *lock, double seconds, Fault *why)
  * systems, goes on without one. */
 static bool wait_for(int fd, const char *lock, double seconds, Fault *why)
 {
-    const double end = machine_seconds() + seconds;
+    const double end = seconds_now() + seconds;
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR) {
             warning_once("%s: cannot lock (%s): let no other attnc write "
@@ -137,7 +137,7 @@ static bool wait_for(int fd, const char *lock, double seconds, Fault *why)
                          quote(lock), strerror(errno));
             return true;
         }
-        if (machine_seconds() > end)
+        if (seconds_now() > end)
             return still_held(fd, lock, seconds, why);
         pause_10_ms();
     }

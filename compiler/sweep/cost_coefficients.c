@@ -164,12 +164,6 @@ static void times_read(Arena *a, const char *host, TimedList *to)
     json_decref(note);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Cross-validates the cost model: fits it to each half of the times and
  * predicts the other half. */
 static void find_missed(Arena *a, const TimedList *list, Coefficients *to)
@@ -189,7 +183,7 @@ static void find_missed(Arena *a, const TimedList *list, Coefficients *to)
                                  / list->at[i].seconds
                              - 1);
     }
-    qsort(missed, (size_t)n, sizeof *missed, by_size);
+    qsort(missed, (size_t)n, sizeof *missed, by_number);
     to->missed = missed[n / 2];
     to->missed_most = missed[n * 9 / 10];
 }

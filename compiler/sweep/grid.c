@@ -10,7 +10,7 @@
 /* Returns the file name without directory and ending, e.g. "a-h1". */
 static const char *short_name(Arena *a, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = base_name(path);
     const char *dot = strrchr(name, '.');
     return dot && dot > name ? arena_strndup(a, name, (size_t)(dot - name))
                              : name;

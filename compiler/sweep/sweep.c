@@ -186,7 +186,7 @@ int sweep_run(const SweepOptions *o, FILE *out)
     Sweep s = { .options = o,
                 .out = out,
                 .arena = arena_new(),
-                .begin = machine_seconds(),
+                .begin = seconds_now(),
                 .kept = -1 };
     s.machine = mmap(NULL, sizeof *s.machine, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);

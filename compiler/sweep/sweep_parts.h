@@ -194,7 +194,7 @@ typedef struct {
     int threads;           /* largest number of threads of any variant */
     bool estimates;        /* a column shows predicted times */
     Coefficients speeds;   /* cost model of the host of the first row */
-    double begin;          /* start, by machine_seconds() */
+    double begin;          /* start, by seconds_now() */
     int64_t runs;          /* runs per workload in a round; 0: as many as fit in
                             * the time */
     double runs_seconds;   /* seconds for the runs of a variant in a round */

@@ -72,12 +72,6 @@ static const char *cell_text(const Table *t, const Cell *c, const Row *r)
                                                : r->variant->value[c->axis]);
 }
 
-static int longer(int width, const char *text)
-{
-    const int n = (int)strlen(text);
-    return n > width ? n : width;
-}
-
 static bool any_words(const Table *t, const Cell *c)
 {
     bool words = c->c && c->c->needs == NeedsTimes && c->c->kind == UnitWord;

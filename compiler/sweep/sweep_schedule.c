@@ -126,7 +126,7 @@ static bool first_round(Sweep *s)
     const double all = all_seconds(s, &turns, s->runs ? s->runs : LeastRuns);
     for (int i = 0; i < turns.n; i++) {
         Row *r = &s->rows.at[turns.at[i].row];
-        const double now = machine_seconds() - s->begin;
+        const double now = seconds_now() - s->begin;
         const double next = done
                           + round_seconds(s, &turns.at[i],
                                           s->runs ? s->runs : LeastRuns);
@@ -177,7 +177,7 @@ static void next_rounds(Sweep *s)
     s->runs = 0;
     s->runs_seconds = s->options->work.seconds;
     for (Row *r; (r = least_known(s));) {
-        const double begin = machine_seconds() - s->begin;
+        const double begin = seconds_now() - s->begin;
         /* expected seconds of the next round */
         const double will = fmax(made + s->runs_seconds,
                                  made + (LeastRuns + 1) * thought(r));
@@ -187,7 +187,7 @@ static void next_rounds(Sweep *s)
                       begin / budget, (begin + will) / budget);
         if (!time_row(s, r))
             return;
-        longest = fmax(longest, machine_seconds() - s->begin - begin);
+        longest = fmax(longest, seconds_now() - s->begin - begin);
     }
 }
 

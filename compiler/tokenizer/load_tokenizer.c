@@ -22,10 +22,8 @@ static bool is_map(const json_t *root)
 /* Reads a vocab.json, whose merges are in merges.txt next to it. */
 static bool read_map(Reader *r, const json_t *map)
 {
-    const char *slash = strrchr(r->path, '/');
-    const int folder = slash ? (int)(slash - r->path) + 1 : 0;
-    const char *path = arena_printf(r->arena, "%.*smerges.txt", folder,
-                                    r->path);
+    const char *path = arena_printf(r->arena, "%smerges.txt",
+                                    folder_of(r->arena, r->path));
     if (access(path, F_OK) != 0)
         return refuse(r, "this is a map of tokens to ids (vocab.json), and "
                          "there is no merges.txt beside it");
@@ -113,12 +111,6 @@ static void *load_folder(const char *path, int64_t expected, int64_t *bytes,
               path);
     *bytes = v.bytes;
     return v.block;
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
 /* Loads a list with one token per line, or a list of pieces with scores. */

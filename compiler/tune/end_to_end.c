@@ -93,11 +93,6 @@ static bool add_workload(Tuner *t, int work, const Pairs *p, int comparison)
 }
 
 /* ---- taking back ---- */
-static bool same_place(const Record *a, const Record *b)
-{
-    return host_same(&a->host, &b->host) && task_same(&a->key, &b->key);
-}
-
 static bool is_chosen(const Tuner *t, const TaskKey *key)
 {
     for (int i = 0; i < t->choice.n; i++)
@@ -114,23 +109,22 @@ static void undo(Records *r, Arena *a, void *with)
     int kept = 0;
     for (int i = 0; i < r->at.n; i++) {
         const Record *one = &r->at.at[i];
-        bool ours = false;
-        for (int k = 0; k < t->fresh.n && !is_chosen(t, &one->key); k++)
-            ours |= same_place(&t->fresh.at[k], one)
-                 && tiling_same(&t->fresh.at[k].tiling, &one->tiling);
-        if (!ours)
+        const Record *ours = is_chosen(t, &one->key)
+                               ? NULL
+                               : records_find(&t->fresh, one);
+        if (!ours || !tiling_same(&ours->tiling, &one->tiling))
             r->at.at[kept++] = *one;
     }
     r->at.n = kept;
-    for (int k = 0; k < t->before.n; k++)
-        if (!is_chosen(t, &t->before.at[k].key))
-            records_put(r, a, &t->before.at[k]);
+    for (int k = 0; k < t->before.at.n; k++)
+        if (!is_chosen(t, &t->before.at.at[k].key))
+            records_put(r, a, &t->before.at.at[k]);
 }
 
 static void take_back(Tuner *t)
 {
     Fault why;
-    if (t->report.path && t->fresh.n > 0
+    if (t->report.path && t->fresh.at.n > 0
         && !records_edit(t->arena, t->report.path, undo, t, &why))
         warning_at((Pos){ 0 }, "the records stay: %s", why.text);
 }

@@ -120,10 +120,10 @@ static Result model_result(void *with, int candidate, int i)
 
 static double time_runs(const Work *w, Setup *s, int64_t n)
 {
-    const double begin = machine_seconds();
+    const double begin = seconds_now();
     for (int64_t i = 0; i < n; i++)
         w->run(s);
-    return (machine_seconds() - begin) / (double)n;
+    return (seconds_now() - begin) / (double)n;
 }
 
 static void model_time(void *with, int candidate, double *seconds)

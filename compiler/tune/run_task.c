@@ -383,12 +383,12 @@ static double time_calls(TaskRun *r, int candidate, const CallSize *u,
                          int64_t n)
 {
     TaskCall c = { .r = r, .candidate = candidate, .size = u };
-    const double begin = machine_seconds();
+    const double begin = seconds_now();
     for (int64_t i = 0; i < n; i++) {
         c.turn = r->next++;
         call_all(&c);
     }
-    return (machine_seconds() - begin) / (double)n;
+    return (seconds_now() - begin) / (double)n;
 }
 
 /* Returns how many calls one reading needs to be accurate; it is the same for

@@ -7,12 +7,6 @@
 
 enum { MostPairs = 200 };
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static int by_magnitude(const void *a, const void *b)
 {
     const double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
@@ -74,7 +68,7 @@ static double *sorted(const double *x, int n)
     if (!copy)
         fail(ExitResource, "out of memory");
     memcpy(copy, x, (size_t)n * sizeof *copy);
-    qsort(copy, (size_t)n, sizeof *copy, by_size);
+    qsort(copy, (size_t)n, sizeof *copy, by_number);
     return copy;
 }
 
@@ -93,10 +87,7 @@ Interval median_interval(const double *x, int n)
     int64_t low, high;
     if (n == 0)
         return (Interval){ NAN, NAN, NAN };
-    if (!median_ranks(n, &low, &high)) {
-        low = 0;
-        high = n - 1;
-    }
+    median_ranks(n, &low, &high);
     double *s = sorted(x, n);
     const Interval i = { s[low], (s[(n - 1) / 2] + s[n / 2]) / 2, s[high] };
     free(s);

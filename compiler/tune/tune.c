@@ -267,7 +267,7 @@ int tune_on(const Environment *env, const TuneOptions *o, FILE *out)
 
 int tune_run(const TuneOptions *o, FILE *out)
 {
-    static const Environment here = { machine_seconds, machine_measure,
-                                      spawn_all, child_measure, tune_progress };
+    static const Environment here = { seconds_now, machine_measure, spawn_all,
+                                      child_measure, tune_progress };
     return tune_on(&here, o, out);
 }

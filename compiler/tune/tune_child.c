@@ -155,7 +155,7 @@ static void time_all(const ChildWork *w, const Measurement *m, const Shared *s)
         if (s->verdict[i].status == StatusTimed)
             order[n++] = i;
     for (int i = 0; i < m->repetitions; i++) {
-        if (i > 0 && machine_seconds() > m->until)
+        if (i > 0 && seconds_now() > m->until)
             return;
         mix_order(order, n, &state);
         for (int k = 0; k < n; k++) {
@@ -224,7 +224,7 @@ static void end_child(pid_t pid)
 static bool attend(const ChildWork *w, Measurement *m, const Board *b,
                    pid_t pid)
 {
-    double moved = machine_seconds(), ticked = moved;
+    double moved = seconds_now(), ticked = moved;
     long long last = -1;
     for (;;) {
         int status;
@@ -234,7 +234,7 @@ static bool attend(const ChildWork *w, Measurement *m, const Board *b,
             return true;
         }
         const long long steps = atomic_load(&b->steps);
-        const double now = machine_seconds();
+        const double now = seconds_now();
         if (steps != last)
             moved = now;
         last = steps;

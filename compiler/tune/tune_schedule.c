@@ -95,19 +95,12 @@ static void keep(Tuner *t, const TuneTask *task, Fault *why)
     if (task->pairs < least_pairs_of(task->task->key.kind))
         return;
     const Record one = record_of(t, task), *old = known_task(t, &one.key);
-    int i = 0;
     if (!records_add(t->arena, t->report.path, &one, 1, why)
         || task->incumbent == 0) /* the default needs no record */
         return;
-    while (i < t->fresh.n && !task_same(&t->fresh.at[i].key, &one.key))
-        i++;
-    if (i < t->fresh.n) {
-        t->fresh.at[i] = one;
-        return;
-    }
-    vec_push(t->arena, &t->fresh, one);
-    if (old)
-        vec_push(t->arena, &t->before, *old);
+    if (old && !records_find(&t->fresh, &one))
+        records_put(&t->before, t->arena, old);
+    records_put(&t->fresh, t->arena, &one);
 }
 
 /* ---- the tasks ---- */

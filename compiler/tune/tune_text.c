@@ -109,7 +109,6 @@ const char *plural(int n)
 void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
 {
     Arena *a = arena_new();
-    char size[LevelMemory][32];
     const char *read = "";
     put_wrapped(out, 0, 4,
                 arena_printf(a, "%s, %s, %d thread%s, %s",
@@ -120,10 +119,7 @@ void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
         if (r->read[i] > 0)
             read = arena_printf(a, "%s, %s %.1f", read, level_name[i],
                                 1e-9 * r->read[i]);
-    const char *caches = arena_printf(a, "L1 %s, L2 %s, L3 %s",
-                                      size_text(size[0], m->cache[LevelL1]),
-                                      size_text(size[1], m->cache[LevelL2]),
-                                      size_text(size[2], m->cache[LevelL3]));
+    const char *caches = cache_sizes(a, m);
     if (r)
         caches = arena_printf(a, "%s; %s%.1f GFLOP/s; reads%s GB/s", caches,
                               r->threads > 1 ? "the threads together: " : "",

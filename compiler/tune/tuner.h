@@ -61,7 +61,7 @@ typedef struct { /* a measurement of interleaved runs */
     int repetitions; /* number of repetitions; each runs every candidate, in
                       * random order */
     double hang;     /* timeout of one step, in seconds */
-    double until;    /* time, by machine_seconds(), after which only the first
+    double until;    /* time, by seconds_now(), after which only the first
                       * repetition may begin */
     uint64_t order;  /* seed of the random orders */
     /* results: */
@@ -216,18 +216,17 @@ typedef struct { /* the tuning of one backend's code */
     Works works;
     Builder builder;
     RotatingBuffer weights[Dtypes];
-    Records records;    /* the tuning records before this run */
-    VEC(Choice) choice; /* tilings chosen so far */
-    bool changed;       /* `choice` has changed since the last end-to-end
-                         * comparison */
-    int pass;           /* number of the pass over the tasks */
-    VEC(Record)
-    fresh, before;       /* records that this run wrote; records that they
-                          * replaced */
-    double run;          /* seconds of a run of the model; 0: unknown */
-    double begin, until; /* begin and end of this backend's tuning, by
-                          * env->now() */
-    double last;         /* end of the complete tuning */
+    Records records;       /* the tuning records before this run */
+    VEC(Choice) choice;    /* tilings chosen so far */
+    bool changed;          /* `choice` has changed since the last end-to-end
+                            * comparison */
+    int pass;              /* number of the pass over the tasks */
+    Records fresh, before; /* records that this run wrote; records that they
+                            * replaced */
+    double run;            /* seconds of a run of the model; 0: unknown */
+    double begin, until;   /* begin and end of this backend's tuning, by
+                            * env->now() */
+    double last;           /* end of the complete tuning */
 } Tuner;
 
 /* ---- tune_progress.c ---- */

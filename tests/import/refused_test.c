@@ -95,7 +95,7 @@ static const Refused all[] = {
 // clang-format on
 
 /* Makes a folder of links to the family's files, except config.json. */
-static const char *folder_of(Arena *a, const Refused *r)
+static const char *refused_folder(Arena *a, const Refused *r)
 {
     const char *to = scratch_path("folder");
     char *from = realpath(arena_printf(a, "tests/families/%s", r->folder),
@@ -161,7 +161,7 @@ static void test_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         Arena *a = arena_new();
-        imported = arena_strdup(a, folder_of(a, &all[i]));
+        imported = arena_strdup(a, refused_folder(a, &all[i]));
         const int status = in_child(import_it);
         const char *text = said(a), *message = strstr(text, ": error: ");
         remove_folder(a, imported);

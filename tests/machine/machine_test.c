@@ -15,7 +15,7 @@ static void rates_of_threads(void **state)
 {
     (void)state;
     ReadBlock b;
-    const double begin = machine_seconds();
+    const double begin = seconds_now();
     for (int threads = 1; threads <= 3; threads++) {
         assert_true(machine_fma_rate(NULL, threads, 0.001) > 1e6);
         assert_true(read_block_make(&b, 1 << 16));
@@ -24,7 +24,7 @@ static void rates_of_threads(void **state)
         read_block_free(&b);
         assert_null(b.at);
     }
-    assert_true(machine_seconds() > begin);
+    assert_true(seconds_now() > begin);
 }
 
 /* Tests that code for a lesser target may use fewer features of the machine. */
@@ -112,6 +112,16 @@ static void target_beside_machine(void **state)
                                  "         -|\n"));
     free(text);
     assert_true(machine_clock(0.01) >= 0);
+}
+
+static void sizes_of_caches(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    const Machine m = { .cache = { 49152, 1310720, 32 << 20 } };
+    assert_string_equal(cache_sizes(a, &m),
+                        "L1 48 KiB, L2 1.25 MiB, L3 32 MiB");
+    arena_free(a);
 }
 
 /* Tests ranks, from 1, as in tables of the binomial distribution. */
@@ -208,6 +218,7 @@ int main(void)
         cmocka_unit_test(machine_as_a_whole),
         cmocka_unit_test(target_beside_machine),
         cmocka_unit_test(machine_formats),
+        cmocka_unit_test(sizes_of_caches),
         cmocka_unit_test(median_intervals),
         cmocka_unit_test(summaries),
         cmocka_unit_test(lengths_of_batches),

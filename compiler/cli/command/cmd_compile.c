@@ -38,10 +38,8 @@ static bool is_only(const Compile *c, int kind)
  * spec comes from stdin, the model's name. */
 static void find_stem(Compile *c)
 {
-    const char *slash = strrchr(c->o->model.spec, '/');
     const char *path = c->o->output ? c->o->output
-                     : slash        ? slash + 1
-                                    : c->o->model.spec;
+                                    : base_name(c->o->model.spec);
     if (path == c->o->model.spec && c->o->model.text.text) {
         c->stem = c->e.spec->name;
         return;
@@ -62,12 +60,6 @@ static const char *path_of(const Compile *c, int k)
     return is_only(c, k) && c->o->output
              ? c->o->output
              : arena_printf(c->e.arena, "%s%s", c->stem, suffixes[k]);
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 /* Returns a setting with the directories removed from its path, because emitted

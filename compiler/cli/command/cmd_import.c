@@ -17,8 +17,7 @@ static const char *last_part(Arena *a, const char *path)
     while (n > 1 && path[n - 1] == '/')
         n--;
     const char *text = arena_strndup(a, path, n);
-    const char *slash = strrchr(text, '/');
-    return slash && slash[1] ? slash + 1 : text;
+    return *base_name(text) ? base_name(text) : text;
 }
 
 /* Returns a valid name for the spec: letters, digits and _ . - stay, any other

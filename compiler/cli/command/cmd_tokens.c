@@ -29,12 +29,6 @@ static bool is_spec(const char *file)
         || (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0));
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat s;
-    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
-}
-
 static int open_spec(Answering *w)
 {
     const ModelOptions *m = &w->o->model;

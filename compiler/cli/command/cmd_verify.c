@@ -231,12 +231,6 @@ static void print_op(Arena *a, const OpResult *r, Op op, const TableFit *fit)
     putchar('\n');
 }
 
-static int longer(int n, const char *text)
-{
-    const int m = (int)strlen(text);
-    return n > m ? n : m;
-}
-
 static Verdict print_ops(Arena *a, const OpResults *r)
 {
     Verdict v = Verified;

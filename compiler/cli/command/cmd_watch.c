@@ -135,7 +135,6 @@ static void prepare_run(Watched *w)
 
 static Watched read_command(Arena *a, const WatchCommand *o)
 {
-    struct stat st;
     int first;
     Watched w = { .spec = o->spec, .lines = -1 };
     if (is_stdout(o->spec))
@@ -143,7 +142,7 @@ static Watched read_command(Arena *a, const WatchCommand *o)
                         "watched: name a file");
     const Command *c = watched_command(o, &first);
     void *options = watched_options(a, o, c, first);
-    if (stat(o->spec, &st) == 0 && S_ISDIR(st.st_mode))
+    if (is_folder(o->spec))
         fail(ExitIO, "%s: is a folder, not a file", quote(o->spec));
     if (c == &commands[NthRun]) {
         w.run = options;
@@ -289,7 +288,7 @@ static void run_once(Watch *w)
     w->gone = false;
     arena_reset(w->notes.arena);
     w->notes = (Buffer){ .arena = w->notes.arena };
-    const double begin = machine_seconds();
+    const double begin = seconds_now();
     w->child = watch_start(&w->what, &w->before);
     bool runs = true;
     while (runs && !w->changed && !interrupted()) {
@@ -301,7 +300,7 @@ static void run_once(Watch *w)
     if (!runs)
         take_facts(w);
     if (!runs)
-        put_status(w, status, machine_seconds() - begin);
+        put_status(w, status, seconds_now() - begin);
     fclose(w->child.left);
 }
 

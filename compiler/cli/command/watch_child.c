@@ -100,9 +100,9 @@ static int run_bench(Facts *to, const BenchCommand *o)
     Engine e = { 0 };
     EngineOptions options = engine_options(CmdBench, &o->model, &o->code);
     options.passes.record = new_record(to->arena);
-    const double begin = machine_seconds();
+    const double begin = seconds_now();
     const int code = engine_open(&e, &options);
-    const double ready = machine_seconds() - begin;
+    const double ready = seconds_now() - begin;
     if (!code) {
         facts_of(to, &e, options.passes.record);
         add_times(to, &e, &o->bench);
@@ -125,9 +125,9 @@ static int run_run(Facts *to, const RunCommand *o)
     if (!planned)
         facts_of(to, &e, options.passes.record);
     engine_close(&e);
-    const double begin = machine_seconds();
+    const double begin = seconds_now();
     const int code = cmd_run(o);
-    const double took = machine_seconds() - begin;
+    const double took = seconds_now() - begin;
     if (!code && !planned)
         facts_time(to, "run", took, took, took);
     return code;

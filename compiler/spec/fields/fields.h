@@ -132,8 +132,6 @@ unsigned patterned_sides(const Written *w);
 void read_layers(Arena *a, Spec *s, const Written *w);
 
 /* path.c */
-char *folder_of(Arena *a, const char *path); /* folder with a slash at the
-                                                end, or "" */
 
 /* field_text.c: words and numbers. */
 bool parse_int(const char *text, int64_t *value);
@@ -280,10 +278,7 @@ static inline bool is(const FieldState *state, const char *key,
 {
     return state[field_row(key)] == wanted;
 }
-static inline bool same_place(Pos a, Pos b)
-{
-    return a.src == b.src && a.line == b.line && a.col == b.col;
-}
+const char *last_key(const char *path); /* "place" of "norm.place" */
 /* Returns a key such as "h", or "h.decoder" if the sides were written
  * separately. */
 const char *side_key(const Spec *s, const char *key, Side side);

@@ -4,11 +4,10 @@
 
 #include "spec/fields/fields.h"
 
-char *folder_of(Arena *a, const char *path)
+const char *last_key(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? arena_strndup(a, path, (size_t)(slash - path) + 1)
-                 : arena_strdup(a, "");
+    const char *dot = strrchr(path, '.');
+    return dot ? dot + 1 : path;
 }
 
 char *spec_path(Arena *a, Pos written, const char *path)

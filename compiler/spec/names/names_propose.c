@@ -96,11 +96,6 @@ static const struct {
 };
 
 /* ---- modules ---- */
-static bool number(const char *s, size_t n)
-{
-    return n > 0 && strspn(s, "0123456789") >= n;
-}
-
 /* Returns the name with {i} in place of its first number, and sets *layer to
  * the number, or to -1 if there is none. */
 static char *with_hole(Arena *a, const char *name, long *layer)
@@ -108,7 +103,7 @@ static char *with_hole(Arena *a, const char *name, long *layer)
     *layer = -1;
     for (const char *at = name; *at;) {
         const size_t n = strcspn(at, ".");
-        if (number(at, n)) {
+        if (names_digits(at, n)) {
             *layer = strtol(at, NULL, 10);
             return arena_printf(a, "%.*s{i}%s", (int)(at - name), name, at + n);
         }

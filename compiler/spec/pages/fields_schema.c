@@ -191,12 +191,6 @@ static const char *child_of(Arena *a, int row, const char *group)
     return child;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot ? dot + 1 : path;
-}
-
 static bool has_below(const char *path)
 {
     for (int i = 0; i < n_fields; i++)
@@ -262,7 +256,7 @@ static json_t *properties(Arena *a, const char *group)
     for (int i = 0; i < n_fields; i++) {
         const char *child = child_of(a, i, group);
         if (child)
-            json_object_set_new(to, last_part(child), key_schema(a, child));
+            json_object_set_new(to, last_key(child), key_schema(a, child));
     }
     return to;
 }
@@ -311,15 +305,15 @@ static json_t *kind_schema(Arena *a, const char *group, unsigned kind,
         if (!child)
             continue;
         if (!any_of(child, kind, true))
-            json_object_set_new(keys, last_part(child), json_false());
+            json_object_set_new(keys, last_key(child), json_false());
         else if (has_below(child)) {
             json_t *below = kind_schema(a, child, kind, whole);
             if (json_object_size(below) > 0)
-                json_object_set(keys, last_part(child), below);
+                json_object_set(keys, last_key(child), below);
             json_decref(below);
         }
         if (whole && needed(child, kind))
-            json_array_append_new(list, json_string(last_part(child)));
+            json_array_append_new(list, json_string(last_key(child)));
     }
     if (json_object_size(keys) > 0)
         json_object_set(to, "properties", keys);

@@ -431,12 +431,6 @@ static void explain_family(Explain *e, const KeyValue *k)
 }
 
 /* ---- keys ---- */
-static const char *last_key(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot ? dot + 1 : path;
-}
-
 /* Returns the only field whose path ends in `name`: norm.place. */
 static const char *only_field(const char *name)
 {

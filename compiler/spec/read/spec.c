@@ -78,8 +78,7 @@ static Pos missing_pos(const Load *l, int row, const char *key)
  * name, or the usual multiple of d_model. "": none. */
 static const char *suggested_line(Load *l, const Field *f)
 {
-    const char *slash = strrchr(l->spec->path, '/');
-    const char *file = slash ? slash + 1 : l->spec->path;
+    const char *file = base_name(l->spec->path);
     const char *name = arena_strndup(l->arena, file, strcspn(file, "."));
 
     if (f->type == FieldInt && f->least == f->most)

@@ -1,0 +1,23 @@
+/* paths.c: the parts of a path. */
+#define _POSIX_C_SOURCE 200809L
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/base.h"
+
+const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+char *folder_of(Arena *a, const char *path)
+{
+    return arena_strndup(a, path, (size_t)(base_name(path) - path));
+}
+
+bool is_folder(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
