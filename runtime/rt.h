@@ -66,7 +66,7 @@ typedef enum {
     UseRecords,
     UseRows,  /* rows of a sweep, which resumes from them */
     UseState, /* the state of a stream, which resumes from it */
-    UseOwn    /* a file of attnc, as in its cache: not guarded */
+    UseOwn    /* managed by attnc, e.g. in its cache; exempt from this check */
 } FileUse;
 
 /* Reads a file of at most `limit` bytes, and adds a NUL after its last byte.
@@ -204,8 +204,8 @@ void safetensors_close(Safetensors *s);
  * tensor. Returns NULL if memory is exhausted.                              */
 Safetensors *safetensors_renamed(const Safetensors *s,
                                  const char *const *names);
-/* Returns the tensors of `s`, then those of `other` with the given names; like
- * safetensors_renamed().                                                    */
+/* Returns the tensors of both files, sorted by name; names[i] replaces the name
+ * of tensor i of `other`. Lifetimes and errors as for safetensors_renamed(). */
 Safetensors *safetensors_joined(const Safetensors *s, const Safetensors *other,
                                 const char *const *names);
 int safetensors_count(const Safetensors *s);

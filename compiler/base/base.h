@@ -176,7 +176,7 @@ char *folder_of(Arena *a, const char *path); /* with its slash, or "" */
 bool is_folder(const char *path);
 
 /* ---- progress.c ---- */
-double seconds_now(void); /* of a clock that only rises */
+double seconds_now(void); /* seconds on the monotonic clock */
 
 /* ---- report.c ---- */
 

@@ -11,9 +11,8 @@
 
 enum {
     ShownErrors = 20,
-    HeldErrors = 200,    /* most errors held; later ones are only counted */
-    MessageBytes = 2048, /* most bytes of a message: heading, source line,
-                            caret */
+    HeldErrors = 200,    /* maximum errors held; later ones are only counted */
+    MessageBytes = 2048, /* maximum bytes of a message with its source line */
     WindowBytes = 100,   /* bytes shown of a long source line */
     WindowBefore = 50,   /* bytes shown before the caret of a long line */
 };

@@ -41,7 +41,7 @@ typedef enum {
 
 typedef struct { /* columns of ops.h that several directories use */
     const char *name;
-    int least, most; /* least and most number of inputs */
+    int least, most; /* minimum and maximum number of inputs */
     OpClass op_class;
     const char *formula;
     InPlace in_place;
@@ -112,8 +112,8 @@ typedef enum {
     ElemQ15
 } Elem;
 Dtype elem_dtype(Elem e); /* DtypeF32 for types that are no format of weights */
-/* Return the arithmetic of products with activations of a type, and the type of
- * activations for an arithmetic. */
+/* Convert between the element type of a product's activations and the product's
+ * arithmetic. */
 Arithmetic elem_arithmetic(Elem e);
 Elem arithmetic_elem(Arithmetic a);
 typedef struct {

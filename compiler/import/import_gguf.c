@@ -10,9 +10,10 @@
 
 /* ---- names ---- */
 
-/* Returns how many bytes of `text`, up to a dot or its end, match the pattern;
- * -1 if they do not. {i} matches a number or "{i}", which is copied to
- * layer[]. */
+/* Matches the pattern against the start of `text`, up to a dot or the end of
+ * the text. Returns the length of the match in bytes, or -1. {i} matches a
+ * number or
+ * "{i}", which is copied to layer[]. */
 static int taken(const char *pattern, const char *text, char layer[16])
 {
     const char *at = text;

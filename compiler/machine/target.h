@@ -28,7 +28,7 @@ typedef struct {                 /* a target of code generation */
     const char *const *needs; /* features of the instruction set, e.g. "avx2" */
     int fmas;         /* FMAs of the widest vectors that start per cycle */
     int64_t code;     /* bytes of the L1 cache for instructions */
-    int64_t cache[3]; /* bytes of L1 for data, L2, L3 */
+    int64_t cache[3]; /* bytes of the L1 data, L2 and L3 caches */
     const char *met;  /* source of the measured figures; NULL: never measured */
     int near, far;    /* bytes per cycle that a core reads from L3
                          and from memory */

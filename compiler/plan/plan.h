@@ -153,10 +153,10 @@ typedef struct { /* where a node's value lives */
 typedef struct { /* packed weights that a kernel reads as one matrix or
                     vector */
     int root; /* a Const node; negative for ALiBi's table, which has no node */
-    int reader; /* table of biases by distance: one of the nodes that add it
-                   to scores */
-    int64_t distances; /* table of biases by distance: longest sequence;
-                          other blocks: 0 */
+    int reader; /* for a table of biases by distance, one of the nodes that
+                   add it to scores */
+    int64_t distances; /* for such a table, the length of the longest
+                          sequence; for other blocks 0 */
     PackLayout layout;
     Dtype dtype;
     int64_t columns, k; /* shape: [k, columns] in panels, [rows, k] in rows,

@@ -244,7 +244,8 @@ void estimate_begin(Sweep *s);
  * planned model. */
 void estimate_row(const Sweep *s, Row *r, const Engine *e, const Setup *setup,
                   const Works *works);
-/* Sets the coefficients to those of this row's host, for the rows after it. */
+/* Unless coefficients are set already, reads those of the row's host. Later
+ * rows with the same host share them. */
 void estimate_next(Sweep *s, const Row *r);
 /* Caches the times of the rows, to predict other models. */
 void estimate_learn(const Sweep *s);

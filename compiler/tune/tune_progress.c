@@ -39,8 +39,8 @@ static const char *count_text(Arena *a, const TuneReport *r,
     return arena_printf(a, "%d/%d ", n, all);
 }
 
-/* Returns the backend, ", libtcc", if another backend has the same tasks;
- * otherwise "". */
+/* Returns the task's backend as a suffix, e.g. ", libtcc", if several backends
+ * are tuned; otherwise "". */
 static const char *of_text(Arena *a, const TuneReport *r, const TuneTask *t)
 {
     for (const TuneReport *at = r; at && r->other; at = at->other)

@@ -87,7 +87,8 @@ typedef struct {         /* a size at which a task is called */
 } CallSize;
 typedef VEC(CallSize) CallSizes;
 
-/* Sets the tasks' shares of the time and their limits. */
+/* Appends the plan's tasks to r->task, each with its share of the time and its
+ * limit. */
 void tune_shares(TuneReport *r, const Works *works);
 /* True if any time beats its limit. Then a rate of the machine was measured
  * while it was disturbed, or the limit is wrong. */

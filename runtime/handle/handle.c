@@ -1,8 +1,8 @@
-/* handle.c: an open model. Its memory is one block, and another one for the ids
- * of a text; its weights are mapped. These functions check their arguments, and
- * store errors as messages. An emitted file has handle_file.c before this file,
- * and after it handle_generate.c or, if the model does not generate,
- * handle_rows.c. */
+/* handle.c: an open model. It allocates two blocks: one for the handle and its
+ * work memory, one for the ids and scores of a text. Weights are mapped. The
+ * functions check their arguments, and store an error message in the handle. An
+ * emitted file has handle_file.c before this file, and after it
+ * handle_generate.c or, if the model does not generate, handle_rows.c. */
 #include "runtime/core.h"
 #include "handle_system.h"
 

@@ -1,4 +1,5 @@
-/* words.c: texts of messages and of command lines. */
+/* words.c: helpers for error messages: names of uses, quoted text, and the edit
+ * distance for suggestions. */
 #include "settings.h"
 
 #include <stdio.h>

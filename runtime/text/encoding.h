@@ -16,7 +16,7 @@ struct attn_encoding { /* an encoding in progress */
     const struct attn_aligned *text; /* text that contains the current piece */
     int64_t at;                      /* start of the piece in `text` */
     int64_t begins;                  /* 1: the piece begins the caller's text */
-    void *memory;                    /* memory of the model for one piece */
+    void *memory;                    /* scratch memory to convert one piece */
 };
 enum {
     ATTN_BEGUN = 1,  /* the text continues an earlier one: no template */

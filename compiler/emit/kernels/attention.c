@@ -379,12 +379,13 @@ static void heads_product(const float *a, int64_t lda, const float *const *b,
 }
 
 //: type waiting when: w16
-struct waiting {         /* rows of a page that become weights while .. */
-    int64_t rows;        /* .. the scores of others are made; 0: none */
+struct waiting {         /* rows of a page that become weights while the
+                          * scores of other rows are computed */
+    int64_t rows;        /* 0: none */
     float *s;            /* their scores, 64 a row, all seen */
     float scale;
-    float max[16];       /* of each row: what its scores are less of, and .. */
-    float by[16];        /* .. what its sums so far are multiplied by */
+    float max[16];       /* each row's maximum so far, to subtract */
+    float by[16];        /* rescales each row's sums to the new maximum */
     float *sum, *o;      /* sums of its lanes and of p v */
     const float *v;      /* the page's values */
     const float *next;   /* what is read soon */

@@ -89,7 +89,7 @@ INLINE void int8_products(tile_sums sum, int mr, int nr, int does,
 }
 
 //: group_products needs: number_lines scale_sums v_number4 int4_line
-/* Of int4: so many numbers share a step and an offset. */
+/* For int4: `shared` numbers have the same step and offset. */
 INLINE void group_products(tile_sums sum, int mr, int nr, int does,
                            const struct tile_operands *of, int64_t shared)
 {
@@ -279,7 +279,7 @@ INLINE void int8_dots(tile_sums sum, int mr, int nr, int does,
 }
 
 //: wide_dots needs: line_dots v_spread v_dot_wide
-/* Of copies, in which each number has 16 bits. */
+/* Computes dot products of weights that were widened to 16 bits. */
 INLINE void wide_dots(tile_sums sum, int mr, int nr, int does,
                       const struct tile_operands *of)
 {
@@ -288,7 +288,7 @@ INLINE void wide_dots(tile_sums sum, int mr, int nr, int does,
 }
 
 //: group_dots needs: dot_end vector_at v_row v_dot v_unpack4 int4_line
-/* Of int4: so many numbers share a step and an offset. */
+/* For int4: `shared` numbers have the same step and offset. */
 INLINE void group_dots(tile_sums sum, int mr, int nr, int does,
                        const struct tile_operands *of, int64_t shared)
 {

@@ -303,7 +303,7 @@ static void embed_row(float *y, const float *table, int64_t step, int64_t d,
 }
 
 //: kernel embed_row_bf16 needs: fma1 widen1
-/* The same from a table in bf16. */
+/* Like embed_row(), for a table in bf16. */
 static void embed_row_bf16(float *y, const uint16_t *table, int64_t step,
                            int64_t d, float scale, const float *position)
 {

@@ -122,8 +122,8 @@ static bool is_tag(const char *name)
     return !strcmp(name, "struct") || !strcmp(name, "union");
 }
 
-/* Turns the name after this word into "struct x". Returns false if there is
- * none. */
+/* Reads the tag after `struct` or `union`, and sets s->name to "struct TAG" for
+ * both. Returns false, and reads nothing, if no name follows. */
 static bool take_tag(Scan *s)
 {
     char tag[MostName];

@@ -1,5 +1,5 @@
-/* tile.c: names and parameters of tiles; prints one, a line of a macro of
- * kernels/tiles.c. */
+/* tile.c: returns the names and parameters of tiles, and emits a tile as one
+ * line that invokes a macro of kernels/tiles.c. */
 #include "emit/tile/needs.h"
 
 enum { FewGroupRows = 2 }; /* planes of rows: more need more registers */

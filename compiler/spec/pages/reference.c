@@ -246,7 +246,8 @@ static void print_list_of_pages(const Page *p)
 #include "spec/reference_pages.h"
 }
 
-/* The keys of a subject, each with all keys below it. */
+/* The sections of the page of keys. Each lists its top-level keys;
+ * print_field_rows() adds the keys below them. */
 static const struct {
     const char *title, *const keys[10];
 } subjects[] = {

@@ -1,6 +1,6 @@
-/* dtypes.c: the storage formats of weight matrices: one word, or a map from
- * beginnings of canonical names to words; and the arithmetic that products of
- * each format allow. */
+/* dtypes.c: reads the storage formats of weight matrices, one word or a map
+ * from prefixes of canonical names to words, and checks the arithmetic that
+ * each format allows. */
 #include <stdlib.h>
 #include <string.h>
 

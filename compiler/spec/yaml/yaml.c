@@ -11,8 +11,7 @@ enum {
     MostBytes = 1 << 20,
     MostDepth = 32,
     MostEvents = 100000,
-    MostKeys = 1000 /* most keys of a map, because each is compared with all
-                       others */
+    MostKeys = 1000 /* maximum keys of a map: each is compared with the rest */
 };
 
 typedef struct {
@@ -23,7 +22,7 @@ typedef struct {
     int events, depth;
     struct {
         size_t line, column, at;
-    } last; /* position found last */
+    } last; /* last result of place(), where its next search starts */
 } Parser;
 
 /* ---- bytes ---- */
