@@ -68,12 +68,10 @@ typedef struct { /* a program to run, and its result */
 
 enum { SpawnMost = 64 };
 typedef struct {
-    int at_once;        /* number of programs that run in parallel, at most
-                         * SpawnMost */
+    int at_once;        /* number of parallel programs, at most SpawnMost */
     double seconds;     /* time limit of each program */
     int out_fd;         /* receives their stdout; -1: SpawnJob.messages does */
-    const char *folder; /* directory for their temporary directories; NULL:
-                         * TMPDIR */
+    const char *folder; /* parent of their temporary folders; NULL: TMPDIR */
     bool as_user;       /* pass attnc's complete environment to them */
 } SpawnLimits;
 /* Runs all jobs and waits for them, each as spawn() does. */
@@ -103,10 +101,8 @@ typedef struct {                 /* how to compile C */
     const char *compiler;        /* absolute path, as from cc_find() */
     const char *level;           /* -O level, e.g. "2" */
     const char *target;          /* value of --target; NULL: no such option */
-    const char *march;           /* value of -march; "generic": no such
-                                  * option */
-    const char *const *features; /* features to enable, e.g. "avx512vnni"; NULL:
-                                  * none */
+    const char *march;           /* value of -march; "generic": no option */
+    const char *const *features; /* features, e.g. "avx512vnni"; NULL: none */
     const char *include;         /* directory for -I; NULL: none */
     int seconds;                 /* time limit; 0: ten minutes */
     bool print;                  /* print the command line without running it */
@@ -214,10 +210,8 @@ typedef enum { BackendJit, BackendCc, BackendAuto } BackendKind;
 typedef struct {
     const char *cc;        /* for BackendCc: the compiler's name; NULL: clang */
     const char *level;     /* for BackendCc: the -O level; NULL: "2" */
-    struct Timers *timers; /* clocks that time the model's steps; NULL: no
-                            * timing */
-    bool perf;             /* publish function names, and print where they
-                            * are */
+    struct Timers *timers; /* clocks of the model's steps; NULL: no timing */
+    bool perf;             /* publish and print functions' names and places */
 } BackendOptions;
 
 /* Returns the kind of "jit" (or NULL), "auto", "clang", "gcc" or a compiler's

@@ -31,14 +31,12 @@ static void leave_files(int fd)
 {
     const int none = open("/dev/null", O_RDWR);
     const int messages = memfd_create("messages", 0);
-    fd = fcntl(fd, F_DUPFD, 10); /* a number above those that dup2() assigns
-                                  * below */
+    fd = fcntl(fd, F_DUPFD, 10); /* a number that dup2() does not use below */
     dup2(none, 0);
     dup2(none, 1);
     dup2(messages >= 0 ? messages : none, 2);
     dup2(fd, Result);
-    if (close_range(Result + 1, ~0U, 0) != 0) /* old kernels lack
-                                               * close_range() */
+    if (close_range(Result + 1, ~0U, 0) != 0) /* old kernels lack it */
         for (int i = Result + 1; i < MostFiles; i++)
             close(i);
     fcntl(Result, F_SETFD, FD_CLOEXEC);

@@ -129,8 +129,7 @@ static void put_lines(Buffer *b, const JitNames *j)
     const int head = begin_length(b);
     put(b, 1, 1);            /* minimum bytes per instruction */
     put(b, 1, 1);            /* every row begins a statement */
-    put(b, (uint64_t)-5, 1); /* parameters of special opcodes, which are not
-                              * used */
+    put(b, (uint64_t)-5, 1); /* parameters of special opcodes: not used */
     put(b, 14, 1);
     put(b, sizeof operands + 1, 1);
     buffer_add(b, (const char *)operands, sizeof operands);

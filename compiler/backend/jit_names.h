@@ -35,7 +35,6 @@ Buffer jit_elf(Arena *a, const JitNames *names);
  * jit_forget_names(). */
 bool jit_name(void **entry, const File *object, const char *text,
               const char *symbol, const void *at, Fault *why);
-void jit_forget_names(void *entry); /* withdraws the names from GDB; accepts
-                                     * NULL */
+void jit_forget_names(void *entry); /* withdraws names from GDB; or NULL */
 
 #endif

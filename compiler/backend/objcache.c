@@ -45,8 +45,7 @@ bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol)
     if (!cache_get(&e, a, CacheObject, key, CacheVerified))
         return false;
     const bool ok = load_object(b, e.path, symbol, &unused);
-    cache_close(&e); /* a loaded object stays valid even if its file is
-                      * removed */
+    cache_close(&e); /* a loaded object stays valid if its file is removed */
     return ok;
 }
 

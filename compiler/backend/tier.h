@@ -12,8 +12,7 @@
 /* A process that compiles a text into the cache. It continues after this
  * process ends, so that the next run finds the object. */
 typedef struct {
-    int fd; /* pipe that reports the result; -1: not started, or already
-             * reported */
+    int fd; /* pipe that reports the result; -1: not started, or reported */
     int64_t pid;
 } Background;
 typedef struct {
@@ -43,12 +42,10 @@ void background_leave(Background *b);
 typedef struct {
     bool (*text)(void *with, Arena *a, ObjectText *to, const char **about,
                  Fault *why);
-    void *with;           /* argument of text(); not used after the process is
-                           * forked */
+    void *with;           /* argument of text(); not used after the fork */
     const char *compiler; /* path of the C compiler */
     const char *level;
-    const char *records; /* file of records, which affects the text; NULL:
-                          * none */
+    const char *records; /* file of records for the text; NULL: none */
     bool verbose, perf;  /* `perf` is as in BackendOptions */
 } TierOptions;
 /* Loads the object from the cache if an earlier run left one. Otherwise loads

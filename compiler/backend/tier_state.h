@@ -10,8 +10,7 @@ typedef enum { TierEncode, TierPrefill, TierStep, TierCalls } TierCall;
 
 struct Tier {
     struct attn_model model; /* the model that callers see */
-    Tier *self;              /* address of the tier, which callers pass as
-                              * `bound` */
+    Tier *self;              /* address of the tier, passed as `bound` */
     Arena *arena;
     Backend first, second; /* second.model NULL: not loaded */
     const void *packed;

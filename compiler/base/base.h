@@ -22,8 +22,7 @@
 #define ATTNC_DATE "2026-11-22" /* release date of this version */
 
 /* ---- arena.c ---- */
-typedef struct Arena Arena; /* memory that is freed all at once; one per
-                               compilation */
+typedef struct Arena Arena; /* memory freed as a whole; one per compilation */
 
 Arena *arena_new(void);
 void arena_free(Arena *a);
@@ -70,8 +69,7 @@ typedef struct {            /* maps names or byte keys to numbers */
     int slots;
 } Index;
 
-int index_find(const Index *x, const char *name); /* number of a name; -1:
-                                                     absent */
+int index_find(const Index *x, const char *name); /* its number; -1: absent */
 /* Adds a name with `number` unless it is already there, and returns the name's
  * number. The name must outlive the index. */
 int index_add(Arena *a, Index *x, const char *name, int number);

@@ -7,8 +7,7 @@
 
 #include "base/user_cache.h"
 
-typedef struct { /* trailer of a cache file; it follows the content and
-                    `what` */
+typedef struct { /* trailer of a cache file, after the content and `what` */
     char magic[16];
     uint64_t content[2]; /* hash of the content */
     uint64_t bytes;      /* size of the content */

@@ -43,8 +43,7 @@ static struct {
     int n;                       /* number of held errors */
     int newest;                  /* index of the latest error, or -1 */
     int unheld;                  /* number of errors beyond HeldErrors */
-    char once[8][MessageBytes];  /* latest texts of warning_once() and
-                                    note_once() */
+    char once[8][MessageBytes];  /* last texts of warning_once(), note_once() */
     int n_once;
 } messages;
 
@@ -184,8 +183,7 @@ static void compose(Text *t, Pos pos, const Level *level, const char *fmt,
     t->n = 0;
     add_heading(t, pos, level);
     add_format(t, fmt, ap);
-    if (t->n > sizeof t->at - 512) /* leave room for the source line and the
-                                      caret */
+    if (t->n > sizeof t->at - 512) /* leave room for source line and caret */
         t->n = sizeof t->at - 512;
     add_paint(t, PaintEnd);
     add(t, "\n");

@@ -35,8 +35,7 @@ static struct {
     bool off, other; /* off: progress_off() was called; other:
                         progress_use() replaced fd and clock */
     bool own;        /* the outermost task draws its own line */
-    double begin, shown; /* start of the outermost task; time of the last
-                            redraw */
+    double begin, shown; /* start of the outer task; time of the last redraw */
     double (*now)(void);
 } line = { .fd = -1, .now = seconds_now };
 
@@ -71,8 +70,7 @@ void progress_use(int fd, double (*now)(void))
 char *progress_bar(Arena *a, double done, int columns)
 {
     char text[MostBar + 1] = "";
-    const double part = done > 0 ? fmin(done, 1) : 0; /* NAN counts as
-                                                         nothing done */
+    const double part = done > 0 ? fmin(done, 1) : 0; /* NAN: nothing done */
     const int size = columns < 8 * MostBar ? columns / 8 : MostBar;
     for (int i = 0; i < size; i++)
         text[i] = i < lround(part * (double)size) ? '#' : '.';

@@ -16,8 +16,7 @@ int longer(int width, const char *text);
 int text_columns(const char *s);
 /* Returns the shortest text that reads back as x. */
 const char *number_text(Arena *a, double x);
-char *seconds_text(Arena *a, double seconds); /* e.g. "1.93 ms"; "-" if
-                                                 unknown */
+char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-" if unknown */
 /* Formats a number of bytes with two or three digits: "63.1 KiB" if binary,
  * else "63.1 kB" or, with two digits, "63 kB". digits 0: as
  * many as it needs, at most four: "1.25 MiB", "2 MiB". */

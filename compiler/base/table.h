@@ -6,8 +6,7 @@
 
 typedef struct {
     int width; /* width in bytes, including the space before the column */
-    int rank;  /* 0: always shown; columns of the highest rank are dropped
-                  first */
+    int rank;  /* 0: always shown; the highest ranks are dropped first */
     bool shown;
 } TableFit;
 

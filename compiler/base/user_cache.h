@@ -33,8 +33,7 @@ typedef enum {
 } CacheCheck;
 
 typedef struct {
-    const char *path; /* path for dlopen(); the file may have been removed
-                         since */
+    const char *path; /* path for dlopen(); the file may be removed by now */
     const void *at;   /* the content: read-only memory, aligned to a page */
     size_t bytes;
     File file;

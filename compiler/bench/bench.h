@@ -28,10 +28,8 @@ typedef struct {
     int64_t batch; /* number of sentences in a batch; 0: the number of lengths
                     * listed, or 1 */
     int64_t beam;  /* hypotheses per sentence in the search; 1: greedy */
-    int64_t repetitions; /* runs of each workload; 0: as many as fit in
-                          * `seconds` */
-    int64_t most;        /* maximum number of runs if `repetitions` is 0; 0: no
-                          * limit */
+    int64_t repetitions; /* runs of a workload; 0: as many as fit `seconds` */
+    int64_t most;        /* maximum runs if `repetitions` is 0; 0: unlimited */
     double seconds;      /* maximum time for each workload */
     bool no_kernels;     /* do not time the model's steps */
     bool no_limit;       /* do not time the machine between runs */
@@ -53,17 +51,13 @@ uint32_t bench_random(uint64_t *state);
 
 /* ---- cost.c ---- */
 typedef struct {
-    double flops;   /* useful floating-point operations, as node_flops() counts
-                     * them */
-    double dots;    /* integer operations of products, for all planes of the
-                     * weights */
+    double flops;   /* useful FLOPs, as node_flops() counts them */
+    double dots;    /* integer operations of products, for all weight planes */
     double weights; /* bytes of weights, counted once per call */
-    double again;   /* bytes of weights that the later steps of scans read
-                     * again */
+    double again;   /* bytes of weights that later steps of scans reread */
     double scan;    /* bytes of weights that one step of a scan reads; the
                      * minimum over the scans */
-    double cached;  /* bytes of keys and values read from or written to a
-                     * cache */
+    double cached;  /* bytes of keys and values, read from or put in a cache */
     double values;  /* bytes of inputs and outputs */
     double written; /* bytes of outputs, which `values` includes */
 } Cost;
@@ -71,8 +65,7 @@ typedef struct {
 typedef struct { /* one call of an entry */
     Entry entry;
     int64_t sequences;
-    const int32_t *start;  /* [sequences + 1]: index of each sequence's first
-                            * new row */
+    const int32_t *start;  /* [sequences + 1]: first new row of a sequence */
     const int32_t *past;   /* [sequences]: rows already in the cache; NULL: 0 */
     const int32_t *source; /* [sequences / group]: rows of each source */
     int64_t group;         /* number of sequences that share a source */
@@ -97,8 +90,7 @@ typedef struct { /* memory and batches of one model */
     const Engine *engine;
     const struct attn_model *model; /* model that runs; may be replaced */
     const struct attn_parallel *parallel;
-    struct attn_model counted; /* replaces `model` if there is a plan but no
-                                * code */
+    struct attn_model counted; /* replaces `model` if there is only a plan */
     struct attn_parallel counted_parallel; /* replaces `parallel` likewise; has
                                             * the number of threads */
     double bytes; /* bytes of memory that calls use, without weights */
@@ -150,8 +142,7 @@ enum {
     LoadBf16,                      /* products of bf16 weights, in the same
                                     * order as f32 */
     LoadInt8 = 2 * LoadBf16,       /* products of integer weights, likewise */
-    LoadDot = LoadInt8 + LoadBf16, /* products in integer arithmetic,
-                                    * likewise */
+    LoadDot = LoadInt8 + LoadBf16, /* products in integers, likewise */
     LoadQuery = LoadDot + LoadBf16,
     LoadQueries,
     LoadNorm,
@@ -190,13 +181,11 @@ typedef struct { /* something to time */
     Cost sum;
     VEC(Cost) calls; /* the calls of the model, in order */
     VEC(Load) loads; /* work of each call, by kind */
-    double set;      /* bytes of weights and cache that the largest call
-                      * reads */
+    double set; /* bytes of weights and cache that its largest call reads */
     void (*run)(Setup *s);
     Entry entry;
     const struct attn_batch *batch; /* batch of the call; NULL if of_others */
-    const void *result;             /* result of the call, the same in every
-                                     * run */
+    const void *result;             /* result of the call, equal in all runs */
     size_t result_bytes;
     bool floats;       /* the result is floats, which must be finite */
     bool of_others;    /* made up of calls that other workloads time */
@@ -223,8 +212,7 @@ const char *bound_word(int bound); /* returns e.g. "FMA", "L2" or "memory" */
 
 typedef struct { /* operations of a call, and bytes that it reads */
     Cost cost;
-    double set;   /* bytes of weights and cache that are read before any is read
-                   * again */
+    double set;   /* bytes of weights and cache read before any is reread */
     double calls; /* number of calls that the `values` of `cost` belong to */
 } Demand;
 /* Returns the least time of a demand. Each level of memory must deliver the

@@ -25,8 +25,7 @@ static struct {
     pthread_mutex_t lock;
     Arena *arena;
     int slots;
-    int64_t round; /* number of this round; clocks of earlier rounds are
-                    * freed */
+    int64_t round; /* number of this round; clocks of older rounds are freed */
     Clock *first;
 } clocks = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static _Thread_local struct {
@@ -102,8 +101,7 @@ static const char *op_text(Arena *a, const Graph *g, const Node *n)
 typedef struct Spot Spot;
 struct Spot { /* statistics of one slot of the clock */
     KernelRow kernel;
-    Spot *region_spot; /* slot of the op's region; NULL: this is a region's
-                        * slot */
+    Spot *region_spot; /* slot of the op's region; NULL: this is that slot */
     int ops;           /* a region's number of ops */
     double *seconds;   /* [runs]: seconds of each run */
 };

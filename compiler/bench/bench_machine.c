@@ -127,8 +127,7 @@ void machine_print(const Machine *m, BenchFormat format, FILE *out)
 /* ---- target ---- */
 typedef struct {
     const char *name;
-    double row, here; /* the figure in target.c, and as measured; NAN:
-                       * unknown */
+    double row, here; /* the figure in target.c, and measured; NAN: unknown */
     int places;       /* decimal places of `here` when printed */
 } Figure;
 

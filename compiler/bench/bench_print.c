@@ -22,8 +22,7 @@ typedef struct { /* a table whose rows have a name, numbers, and the bound */
     FILE *out;
     Arena *arena;
     bool cuts;                     /* longer names are truncated */
-    TableFit fit[WorkColumns + 1]; /* width of each column; the last is the
-                                    * bound's */
+    TableFit fit[WorkColumns + 1]; /* widths of columns; last: the bound's */
 } Table;
 
 /* Makes a table. On a narrow terminal it drops columns, then shortens names to

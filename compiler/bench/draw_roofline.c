@@ -16,8 +16,7 @@ typedef struct { /* a mark in the plot */
     const char *name, *op;
     int work, number;        /* the mark's number; 0: the workload itself */
     double intensity, rate;  /* FLOPs per byte, FLOP/s */
-    double seconds, percent; /* time of one run; the limit as a percentage of
-                              * it */
+    double seconds, percent; /* time of one run; the limit as percent of it */
     const char *bound;
 } Kernel;
 

@@ -64,8 +64,7 @@ bool facts_read(Facts *f, FILE *from);
 
 /* ---- difference.c ---- */
 typedef struct {
-    const Fact *a, *b; /* the fact in either variant; NULL: the variant lacks
-                        * it */
+    const Fact *a, *b; /* the fact in either variant; NULL: not there */
     VEC(int)
     layers;     /* all layers with this change; empty: the fact is not
                  * about one layer */

@@ -8,8 +8,7 @@ typedef struct {
     Difference *to;
     const Facts *side[2];
     Index names[2];  /* index of each variant's facts by identity */
-    Index layers[2]; /* index of each variant's layers by name, e.g.
-                      * "encoder.{i}. 5" */
+    Index layers[2]; /* each variant's layers by name: "encoder.{i}. 5" */
     bool *done;      /* [facts of b]: already listed */
 } Walk;
 

@@ -46,8 +46,7 @@ typedef struct { /* one sequence of a text */
     Sample sample;
     int64_t line;          /* number of its line in the text */
     int64_t first;         /* index of the result row that predicts target[0] */
-    const int32_t *target; /* [n] tokens to predict; NULL: the model does not
-                            * generate */
+    const int32_t *target; /* [n] tokens to predict; NULL: does not generate */
     int64_t n;
 } Passage;
 
@@ -69,10 +68,9 @@ typedef struct { /* means over all rows */
     double perplexity[2]; /* [0] with f32 weights, [1] with stored weights; 1
                            * unless LossTokens */
     double flips;         /* share of rows whose largest element is at another
-                           * index */
+                             index */
     double cosine, least_cosine;
-    double error; /* root mean square of the errors divided by that of the f32
-                   * results */
+    double error; /* root mean square of errors / that of the f32 results */
 } Loss;
 
 /* Compares the results of `e` with those of `f32`; both engines are open and
@@ -88,8 +86,7 @@ double loss_share(const Loss *l);
 typedef struct { /* a model in which some matrices have more bits */
     Loss loss;
     const char *dtype; /* dtype for its spec */
-    int raised;        /* number of matrices with more bits than the spec gives
-                        * them */
+    int raised;        /* number of matrices with more bits than in the spec */
     int tried;         /* number of models tried to find this one */
     int64_t bytes;     /* bytes of the packed weights */
 } Kept;

@@ -34,8 +34,7 @@ typedef struct {
     int cell, font;  /* size of a cell and of its font, in pixels */
     int step;        /* every step-th token is labelled */
     int margin[2];   /* room for the labels of each side, in pixels */
-    int rows_margin; /* room for the names of heads, in pixels; 0: rows are
-                        tokens */
+    int rows_margin; /* pixels for the names of heads; 0: rows are tokens */
     bool tips, masked;
     int width, height;
 } Drawing;

@@ -5,8 +5,7 @@
 #include "draw/graph_picture.h"
 
 /* pixels */
-static const double leave_room = 15, /* above a box, for the shape of the
-                                        value */
+static const double leave_room = 15, /* above a box, for the value's shape */
     enter_room = 10,                 /* below a box, for the arrowhead */
     port_room = 13,                  /* below a box whose lines have names */
     track_step = 7, band_room = 4, band_head = 13, /* above the contents of a

@@ -26,8 +26,7 @@ typedef struct {
     int node; /* the node; if layers are folded, the node of the first */
     int column, segment, rank;
     BoxLine line[MostLines];
-    int lines, weights; /* number of lines; number of marks for constant
-                           inputs */
+    int lines, weights; /* numbers of lines, and of marks for constants */
     double w, h, x, u;  /* size; x of the middle and u of the lower edge */
     Area area;          /* area on the page, with all lines of text */
 } Box;
@@ -51,13 +50,11 @@ typedef struct { /* a value and its readers */
     int last;    /* rank of the last reader in the same column; -1: none */
     double lane; /* x of the line to readers above the next rank */
     Area label;
-    double gutter; /* x of the line in the gutter, if the value leaves its
-                      column */
+    double gutter; /* x of the line in the gutter, if it leaves its column */
 } Net;
 
 typedef struct {     /* boxes of one sublayer, or boxes outside the layers */
-    int column, run; /* run: index of the run of layers; -1: outside the
-                        layers */
+    int column, run; /* run: index of a run of layers; -1: outside layers */
     Sublayer sublayer;
     int rank[2]; /* first and last rank */
     bool banded; /* drawn on a band */

@@ -15,8 +15,7 @@ static const double text_room = 9, /* from the edge of a box to its text */
     mark = 9,       /* width of the mark of a weight, with its margin */
     lane_gap = 12,  /* between a lane and the contents that it passes */
     band_room = 10, /* from the edge of a band to its contents */
-    frame_room = 12, name_room = 16, /* from a name to the axis, and to the
-                                        edge */
+    frame_room = 12, name_room = 16, /* from a name to the axis, and the edge */
     label_room = 9,                  /* from the shape of a value to its line */
     least_width = 84;                /* least width of a box */
 

@@ -122,8 +122,7 @@ enum { MostUp = 64 };
 typedef struct { /* a line within a gap */
     int net, level;
     bool sideways, placed;
-    double below; /* x at which the line enters the gap from below; NAN: from
-                     the side */
+    double below; /* x where it enters the gap from below; NAN: from the side */
     double left, right;
     double above[MostUp]; /* x of each part that leaves upwards */
     int n;

@@ -4,8 +4,7 @@
 
 #include "draw/plot.h"
 
-static const double most_linear = 20; /* largest ratio of two values on a
-                                         linear scale */
+static const double most_linear = 20; /* largest ratio on a linear scale */
 
 typedef struct {
     double unit;

@@ -211,8 +211,7 @@ void legend_add(Legend *l, const char *sign, const char *text)
         buffer_printf(l->out, "<g transform=\"translate(%.1f %.1f)\">%s</g>\n",
                       l->x, l->y, sign);
     svg_text(l->out, "soft small", l->x + sign_room, l->y, "%s", text);
-    l->x += 0.86 * room + 18; /* less than computed, because most fonts are
-                                 narrower */
+    l->x += 0.86 * room + 18; /* less: most fonts are narrower than computed */
 }
 
 void legend_mark(Legend *l, const char *rules, Mark mark, const char *text)

@@ -21,8 +21,7 @@ typedef struct {
     const Host *there;
     const char *options; /* options to add so that this run matches `there`,
                           * each after a space */
-    const char *own;     /* values that these options have now, each after a
-                          * comma */
+    const char *own;     /* values of these options now, each after a comma */
 } Beside;
 
 /* Adds an option to the hint. Returns false if the command does not accept the

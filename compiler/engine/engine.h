@@ -39,10 +39,8 @@ typedef struct {
     const char *tile;       /* tiling of all products; NULL: the default */
     const char *backend;    /* "jit", "auto", "clang", "gcc" or a compiler's
                              * path; NULL: "jit" */
-    const char *cc, *level; /* C compiler and its -O level; NULL: clang and
-                             * "2" */
-    const char *weights;    /* path that replaces the spec's; NULL: the
-                             * spec's */
+    const char *cc, *level; /* C compiler and -O level; NULL: clang and "2" */
+    const char *weights;    /* path instead of the spec's; NULL: the spec's */
     bool allow_nan;         /* accept NaN in weights that stay f32 or bf16 */
     uint64_t seed;          /* for random weights */
     int64_t threads;        /* -1: one per physical core; 0, 1: one */
@@ -83,11 +81,10 @@ typedef struct {
     bool to_keep; /* engine_close() writes `packed` to the cache */
     VocabBlock source, target_vocab;
     Backend backend;
-    void *bound;                          /* bound weights, made by
-                                           * backend_bind() */
+    void *bound;                          /* weights from backend_bind() */
     struct attn_pool *pool;               /* threads; NULL: only the caller's */
     const struct attn_parallel *parallel; /* interface to `pool`, or set by a
-                                           * test */
+                                             test */
 } Engine;
 
 /* Builds spec and graph, and runs the passes. `log` receives the output of
@@ -114,8 +111,7 @@ int engine_weights(Engine *e);
 int engine_vocab(Engine *e);
 /* Does all steps above, then compiles the model and binds its weights. */
 int engine_open(Engine *e, const EngineOptions *o);
-void engine_close(Engine *e); /* frees everything, also after a step has
-                               * failed */
+void engine_close(Engine *e); /* frees everything, also after a failed step */
 
 /* Returns zeroed, 64-byte aligned memory, allocated in the arena. */
 void *aligned_memory(Arena *a, int64_t bytes);

@@ -8,8 +8,7 @@ typedef struct { /* a node, and the size of the call that it is part of */
     const Node *n;
     int64_t rows, keys;
     const MaskSpec *mask; /* mask of the attention; NULL: none */
-    int64_t tanh, sums;   /* FLOPs of one tanh; argument of SUMS() in the
-                             op's formula */
+    int64_t tanh, sums;   /* FLOPs of a tanh; argument of SUMS() in a formula */
 } Count;
 
 static int64_t dim_at(const Count *c, Dim d)

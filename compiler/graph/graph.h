@@ -101,8 +101,7 @@ typedef struct { /* c: the constant, or the most rows of a sequence */
     Sym sym;
     int64_t times; /* rows for each row of the symbol, e.g. one per chosen
                       expert; 0: one */
-    int64_t fixed; /* the number of rows if it is compiled in as a constant,
-                      else 0 */
+    int64_t fixed; /* number of rows if it is compiled in, else 0 */
 } Dim;
 typedef enum {
 #define FORMAT(name, ...) Elem##name,
@@ -148,10 +147,8 @@ typedef struct { /* one operation and the tensor that it computes */
     double cap;       /* Softcap, Clip, Attention; 0: none */
     double eps;       /* Norm, AddNorm, HeadNorm, L2Norm */
     NormType norm;    /* Norm, AddNorm, HeadNorm: kind of norm */
-    int64_t heads;    /* Split, Rotate, HeadNorm, Attention, Join: number of
-                         heads */
-    int64_t heads_kv; /* Attention: heads of keys and values; Join: heads of
-                         b */
+    int64_t heads;    /* Split, Rotate, HeadNorm, Attention, Join: heads */
+    int64_t heads_kv; /* Attention: heads of keys, values; Join: heads of b */
     int64_t first;    /* Slice: first column. Position, Embed: the table's
                          row for position 0. Taps, Depthwise: offset of tap 0
                          from the row. Patches: row of the first patch. */
@@ -202,8 +199,7 @@ typedef struct { /* one operation and the tensor that it computes */
     BatchMember member;          /* Input: member of the batch that it reads */
     int cache;                   /* Append, Recall: index in Graph.cache */
     int64_t place; /* Append, Recall: index of the layer in the cache */
-    int part;      /* Append, Recall, PackKv, Rotate: PartKey, PartValue or
-                      PartQuery */
+    int part;      /* Append, Recall, PackKv, Rotate: PartKey etc. */
 } Node;
 
 /* Returns the input that holds v of additive scores. A node's sinks, if any,
@@ -293,8 +289,7 @@ void graph_rename(Graph *g, Node *n, const char *suffix);
 /* Sets n->type from the inputs; returns false if they do not fit. For a node
  * without inputs the caller sets the type, for a Slice the width. */
 bool infer_shape(const Graph *g, Node *n);
-Dim rows_of(const Spec *s, Sym sym); /* a number of rows, with its upper
-                                        bound */
+Dim rows_of(const Spec *s, Sym sym); /* number of rows and its upper bound */
 
 /* Returns how many products a cell needs for each row: 1, 3 or 4. */
 int cell_gates(CellType cell);

@@ -238,8 +238,7 @@ static bool bind_file(Import *m, const char *name, const Yaml *row)
         && !config_read(m->a, arena_printf(m->a, "%s/%s", m->o->folder, to),
                         false, file, &m->code))
         return false;
-    if (!keys) { /* a file without keys in the rules is one value, such as a
-                  * list */
+    if (!keys) { /* without keys in the rules, the file is one value */
         KeyRule rule = { .null = true };
         bind(m, (Binding){ .name = name,
                            .rule = rule,

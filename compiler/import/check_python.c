@@ -32,8 +32,7 @@ typedef struct {
     const PythonCheck *c;
     Arena *arena;
     const char *kind;
-    int64_t max_len, bytes; /* maximum length of the model; bytes of the
-                             * weights */
+    int64_t max_len, bytes; /* the model's maximum length; bytes of weights */
     Input input[Inputs];
     TempFolder temp;
     Spawned messages;

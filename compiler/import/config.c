@@ -178,7 +178,7 @@ bool config_move(Arena *a, Config *c, const char *from, const char *to)
     if (!key)
         return true;
     if (key->value.kind == ValueNone) { /* a key whose value is null counts as
-                                         * absent */
+                                           absent */
         key->used = true;
         return true;
     }

@@ -11,8 +11,7 @@
 #include "base/base.h"
 
 typedef struct {
-    const char *folder; /* the checkpoint folder, or a .gguf file of
-                         * llama.cpp */
+    const char *folder; /* the checkpoint folder, or a .gguf of llama.cpp */
     const char *spec;   /* path that the spec will be written to, or "-" */
     const char *name;   /* name of the model */
     const char *rules;  /* rule file that replaces those of models/import, or
@@ -38,16 +37,14 @@ typedef struct {
     const char *title; /* name of the family */
     const char *text;  /* text of the spec */
     size_t n;
-    const char *weights;    /* path of the weights: a file, or the index of
-                             * several */
+    const char *weights;    /* path of the weights: a file, or an index */
     const char *made;       /* path of weights made by the import; NULL: none */
     int tensors, unused;    /* number of tensors in the file, and of those known
                              * but not used */
     int64_t parameters;     /* elements of the used tensors */
     ImportedVocab vocab[2]; /* one for each side, or one for both */
     int vocabs;
-    bool by_token; /* the model's result has a row per token, not one per
-                    * text */
+    bool by_token; /* the result has a row per token, not one per text */
 } Imported;
 
 /* Imports a checkpoint. Prints errors on stderr and returns an exit code. The
@@ -64,8 +61,7 @@ int import_families(FILE *out, FamiliesFormat format);
 /* check_python.c: attnc import --check=PYTHON. */
 typedef struct {
     const char *python, *folder; /* Python to start; folder of the checkpoint */
-    const char *spec, *merged;   /* the imported spec; its weights, NULL: the
-                                  * folder's */
+    const char *spec, *merged; /* imported spec; weights, NULL: the folder's */
     bool allow_nan;
 } PythonCheck;
 /* Returns the path of the Python with this name; ends attnc with ExitBackend if

@@ -22,8 +22,7 @@ typedef struct {
 
 typedef struct { /* the new value of one tensor */
     const Tensor *of;
-    const float *a, *b; /* the factors A [r, in] and B [out, r]; NULL: no
-                         * product */
+    const float *a, *b; /* factors A [r, in] and B [out, r]; NULL: no product */
     int64_t r, in, out;
     double scale;
     bool turned; /* the tensor is [in, out] */

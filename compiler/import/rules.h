@@ -37,8 +37,7 @@ bool rules_check(Arena *a, const RuleFiles *files);
 
 typedef struct {               /* a row of the section `config` */
     VEC(const char *) names;   /* names of the key; expressions use the first */
-    int kinds;                 /* allowed kinds of values, as bits of
-                                * ValueKind */
+    int kinds;                 /* allowed kinds of values, bits of ValueKind */
     bool null;                 /* null is allowed as a value */
     const Expr *default_value; /* default; NULL: the key is required, unless
                                 * null or a list or map is allowed */

@@ -6,8 +6,7 @@
 #include "import/import.h"
 #include "import/rules.h"
 
-typedef struct { /* a name that expressions can use: a key, or a name defined by
-                  * `let` */
+typedef struct { /* a name for expressions: a key, or defined by `let` */
     const char *name;
     KeyRule rule;     /* a key's rule */
     Config *file;     /* file that has the key; NULL for `let` */
@@ -27,8 +26,7 @@ typedef struct {
     const char *family;
     Rules own;                  /* rules that the user named; `top` is NULL if
                                  * there are none */
-    const Yaml *common, *rules; /* common.yaml; the rules of the family, with
-                                 * overlays */
+    const Yaml *common, *rules; /* common.yaml; the family's, with overlays */
     Config *config;
     VEC(JsonFile) files;
     VEC(Binding) binding;
@@ -37,8 +35,7 @@ typedef struct {
     const char *path; /* path of the weights */
     Safetensors *weights;
     Datum gguf;        /* metadata of a .gguf file; not a map for other files */
-    Safetensors *view; /* tensors of the .gguf file, by the names in the
-                        * rules */
+    Safetensors *view; /* tensors of the .gguf file, by names in the rules */
     /* the two files whose tensors `weights` joins, or NULL */
     Safetensors *base, *beside;
     const char *made; /* path of the weights to be made; NULL: none */
@@ -50,8 +47,7 @@ typedef struct {
 
 /* bindings.c: keys, let and tables as names in expressions. */
 void bind_scope(Import *m);
-bool bind_rules(Import *m); /* binds config, files and let; evaluates all
-                             * keys. */
+bool bind_rules(Import *m); /* binds config, files, let; evaluates all keys */
 Datum import_value(Import *m, const Yaml *scalar, size_t start);
 bool import_truth(Import *m, const Yaml *scalar);
 /* Replaces each {x} except {i} and {e} by the value of x. Returns NULL after an
@@ -105,8 +101,7 @@ bool import_chat(Import *m, Yaml *spec);
 /* spec_text.c: what the text of a spec is made from */
 typedef struct {
     Import *m;
-    Yaml *spec, *names; /* the tree of the spec, and its weight map (NULL:
-                         * none) */
+    Yaml *spec, *names; /* the spec's tree; its weight map (NULL: none) */
     const Yaml *comments;
     const char *weights; /* path of the weights, relative to the spec */
     const char *title;

@@ -110,8 +110,7 @@ static bool *find_used(Import *m, const PackList *list)
     return used;
 }
 
-typedef struct { /* the name of unknown tensors, with their number in all
-                  * layers */
+typedef struct { /* name of unknown tensors, with their number in all layers */
     const char *name;
     int more;
 } Unknown;

@@ -28,8 +28,7 @@ struct Datum {
         const char *text;
         struct {
             const Datum *at;
-            const char *const *key; /* keys of a map's items; only maps have
-                                     * them */
+            const char *const *key; /* keys of the items; only maps have them */
             int n;
         } many;
     };

@@ -109,8 +109,7 @@ typedef struct { /* one thread of a crew */
 } Member;
 
 struct Crew {
-    double (*step)(Member *m); /* does about 20 us of work and returns how
-                                  much */
+    double (*step)(Member *m); /* does about 20 us of work; returns how much */
     pthread_barrier_t start;
     double until;      /* no round starts after this time */
     atomic_int rounds; /* set by member 0 after the last round */
@@ -262,8 +261,7 @@ bool read_block_make(ReadBlock *b, size_t bytes)
 #ifdef MADV_HUGEPAGE
     madvise(b->at, b->bytes, MADV_HUGEPAGE);
 #endif
-    memset(b->at, 1, b->bytes); /* Linux maps all untouched pages to one page
-                                   of zeros */
+    memset(b->at, 1, b->bytes); /* Linux maps untouched pages to one of zeros */
     b->bytes = bytes;
     return true;
 }

@@ -79,13 +79,11 @@ typedef struct {
     const char *features[MostFeatures + 1];
     CpuMaker maker;
     int family;
-    const char *models; /* ranges of models in hexadecimal, e.g. "10-1f
-                           60-af" */
+    const char *models; /* ranges of models, hexadecimal, e.g. "10-1f 60-af" */
     int fmas;           /* FMAs of the widest vectors that start per cycle */
     int code;           /* KiB of L1 for instructions */
     int l1, l2, l3;     /* sizes of the caches in KiB */
-    int near, far;      /* bytes per cycle that a core reads from L3 and from
-                           memory */
+    int near, far;      /* bytes per cycle that a core reads from L3, memory */
     const char *met;
 } Row;
 

@@ -30,12 +30,10 @@ typedef struct {                 /* a target of code generation */
     int64_t code;     /* bytes of the L1 cache for instructions */
     int64_t cache[3]; /* bytes of the L1 data, L2 and L3 caches */
     const char *met;  /* source of the measured figures; NULL: never measured */
-    int near, far;    /* bytes per cycle that a core reads from L3
-                         and from memory */
+    int near, far;    /* bytes per cycle that a core reads from L3, memory */
     int mr, nr;       /* default tile: rows and columns */
     int tall_mr, tall_nr;       /* default tile for panels larger than L1 */
-    int small_m_mr, small_m_nr; /* default tile of products with small M; 0:
-                                   none */
+    int small_m_mr, small_m_nr; /* default tile for a small M; 0: none */
     int64_t small_m_bytes;      /* most bytes of weights that stay in a cache */
     int near_small_m;           /* most rows of a small M if the weights stay
                                    in a cache */

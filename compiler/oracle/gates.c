@@ -59,8 +59,7 @@ typedef struct {
                          * fewer than `eps` terms, their number, which is the
                          * proven bound, replaces `eps` */
     double least;       /* the tolerance is at least this, in absolute terms */
-    Gate *gate;         /* computes the tolerance; NULL: `eps` to `least`
-                         * determine it */
+    Gate *gate; /* computes the tolerance; NULL: from `eps` to `least` */
 } GateRow;
 
 static Gate gate_quantize, gate_norm, gate_function, gate_gate, gate_softcap,

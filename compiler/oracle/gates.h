@@ -11,8 +11,7 @@ typedef struct { /* set to {0} before the first comparison */
     int64_t zeros; /* number of expected values that are 0 */
     double ratio;  /* largest quotient of error and tolerance; INFINITY for NaN,
                     * or for any error if none is allowed */
-    int64_t worst; /* index of the largest quotient, in the call that found
-                    * it */
+    int64_t worst; /* index of the largest quotient, in the call with it */
     double want, got;
 } Comparison;
 
@@ -47,19 +46,16 @@ extern const ModelGate arithmetic_gates[Arithmetics];
  * 1.1 for 42 with int8 weights and int8 arithmetic. */
 extern const ModelGate rounding_gates[Dtypes];
 
-typedef struct {       /* comparison of a model's results: logits, or output
-                        * rows */
+typedef struct {       /* comparison of model results: logits or output rows */
     double max_error;  /* in standard deviations of `want` or, if that is
                         * constant, relative to its size. f32's limit is
                         * 1e-4. */
-    double nmse;       /* sum of squared errors / sum of squared values; 1e-10
-                        * for f32 */
+    double nmse;       /* sums of squares: errors / values; 1e-10 for f32 */
     double divergence; /* KL divergence of the rows' softmax, in nats; 1e-9 for
                         * f32 */
     int64_t worst;     /* index of the value with max_error */
     double want, got;
-    int64_t count, zeros; /* numbers of values, and of expected values that are
-                           * 0 */
+    int64_t count, zeros; /* numbers of values, and of expected zeros */
     const ModelGate *gate;
     bool failed; /* a limit of the gate was exceeded */
     bool passed; /* not failed, and the comparison is_conclusive() */

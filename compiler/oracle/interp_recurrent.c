@@ -9,8 +9,7 @@
 #include "oracle/interp.h"
 
 typedef struct {
-    double at, off2; /* value; square of its expected error, in roundings of
-                      * f32 */
+    double at, off2; /* value; square of its expected error, in f32 roundings */
 } Rounded;
 
 static double square(double x)

@@ -19,8 +19,7 @@
  * in double. */
 typedef struct {
     const Graph *g;
-    int64_t length[6];       /* number of rows, indexed by Sym: n, t, p+t = t,
-                              * r, m */
+    int64_t length[6];       /* number of rows, by Sym: n, t, p+t = t, r, m */
     int64_t prefix;          /* number of keys that every row sees, as in
                               * MaskSpec.prefix */
     const int32_t *ids[3];   /* indexed by Entry: token ids of the input */

@@ -11,15 +11,12 @@
  * side 1 target rows or keys. */
 typedef struct {
     int64_t sequences;
-    const int32_t *start[2]; /* [sequences + 1]: first row of each sequence, by
-                              * side */
+    const int32_t *start[2]; /* [sequences + 1]: first row of each, by side */
     const int32_t *ids[2];
-    const int32_t *types; /* token types of one side, input_side(); NULL: all
-                           * 0 */
+    const int32_t *types; /* token types of a side, input_side(); NULL: all 0 */
     const float *rows[3]; /* for `kind: attention` query, key and value; a model
                            * with numeric input uses only rows[0] */
-    int64_t prefix;       /* number of keys that all rows see, if a mask has a
-                           * prefix */
+    int64_t prefix; /* number of keys that all rows see: a mask's prefix */
 } Sample;
 
 /* ---- sample.c ---- */
@@ -92,8 +89,7 @@ typedef struct { /* the weights of an engine, in double */
     const Engine *engine;
     Arena *arena;
     bool f32;              /* all weights in f32, not rounded to their dtype */
-    const double **tensor; /* indexed by item of the pack list; NULL until
-                            * loaded */
+    const double **tensor; /* by item of the pack list; NULL until loaded */
     const Graph *g;        /* the graph whose nodes use the weights */
     const double **constant; /* indexed by node: values that do not depend on
                               * the input */

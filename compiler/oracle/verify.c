@@ -46,7 +46,7 @@ typedef struct { /* comparison of one sequence, op by op */
     int64_t sequence;
     Interp in;
     const double **bare; /* values without masks and activations; NULL until
-                          * needed */
+                            needed */
 } Ops;
 
 /* Compares one node's value. Nodes after it are then evaluated on the compiled

@@ -26,8 +26,7 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
                 const float *out);
 typedef struct {           /* results compared end to end; set to {0} before the
                             * first sequence */
-    ModelComparison worst; /* comparison of the worst sequence, with the counts
-                            * of all */
+    ModelComparison worst; /* the worst sequence's, with the counts of all */
     VEC(double)
     want;           /* expected results of one number each: they have no
                      * deviation, */

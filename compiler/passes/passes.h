@@ -11,8 +11,7 @@
 /* ---- pass.c ---- */
 typedef struct {
     const char *name;
-    int (*run)(Graph *g); /* returns the number of rewrites; a second run has
-                             none */
+    int (*run)(Graph *g); /* number of rewrites; a second run has none */
     const char *summary;
     bool required; /* a lowering, which cannot be skipped */
 } Pass;

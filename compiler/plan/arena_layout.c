@@ -178,8 +178,7 @@ static void assign(Plan *p, int place)
     const SlotKind kind = slot_kind(p, node, until);
     const int64_t unit = value_unit(p, node, kind);
     const bool keep = until == p->order.n;
-    int s = p->value[node].slot; /* a value read after the call has its own
-                                    slot */
+    int s = p->value[node].slot; /* values read after it have their own slot */
     if (!keep)
         s = reuse_operand(p, node, place, kind);
     if (s < 0 && !keep)

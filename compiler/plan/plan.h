@@ -63,11 +63,9 @@ char *tiling_text(Arena *a, const Tiling *t);
 typedef struct { /* name of a task in reports and the tuning database */
     TaskKind kind;
     const char *shape;    /* e.g. "512x2048" */
-    const char *epilogue; /* e.g. "bias_relu"; for attention e.g.
-                             "causal_paged" */
+    const char *epilogue; /* e.g. "bias_relu", for attention "causal_paged" */
     Dtype dtype;
-    Arithmetic arithmetic; /* arithmetic of a product, which `epilogue` names
-                              too */
+    Arithmetic arithmetic; /* a product's arithmetic, which `epilogue` names */
 } TaskKey;
 /* Compares two keys of the tuning database. They are exact: equal texts mean
  * equal tasks. */
@@ -150,8 +148,7 @@ typedef struct { /* where a node's value lives */
     const char *name;    /* PlaceArena: its name in emitted C */
 } Value;
 
-typedef struct { /* packed weights that a kernel reads as one matrix or
-                    vector */
+typedef struct { /* packed weights that a kernel reads as a matrix or vector */
     int root; /* a Const node; negative for ALiBi's table, which has no node */
     int reader; /* for a table of biases by distance, one of the nodes that
                    add it to scores */
@@ -281,8 +278,7 @@ bool is_product(const Node *n); /* true for rows times a weight */
 bool has_product(const Node *n);
 Epilogue epilogue_of(const Plan *p, int product);
 int64_t round16(int64_t n);          /* rounds up to full panels */
-int64_t row_stride(int64_t columns); /* Returns the floats from one row to
-                                        the next. */
+int64_t row_stride(int64_t columns); /* Returns the floats from row to row. */
 Dtype dtype_of(Type t);              /* Returns the format of weights. */
 Sym row_sym(Type t);       /* Returns the symbol of a value's number of rows. */
 int64_t row_times(Type t); /* Returns how many rows a value has for each row
@@ -290,8 +286,7 @@ int64_t row_times(Type t); /* Returns how many rows a value has for each row
 typedef struct {           /* sizes in floats of a sequence's scan */
     int64_t state;         /* one state; a scan keeps the last and the next */
     int64_t cell, sums;
-    int64_t all; /* all of these, and the sequence's place in the order of
-                    lengths */
+    int64_t all; /* all of these, and the sequence's rank by length */
 } ScanFloats;
 ScanFloats scan_floats(const Plan *p, int node);
 int64_t affine_at(AffineSize l, int64_t rows, int64_t sequences, int64_t parts);
@@ -338,8 +333,7 @@ Tiling plan_tile(const Plan *p);
 
 typedef struct {     /* sizes of a task; those that its kind lacks are 0 */
     int64_t k, n;    /* sizes of a product: x [rows, k], W [n, k] */
-    int64_t weights; /* number of packed weights; TaskKey.dtype is their
-                        format */
+    int64_t weights; /* number of packed weights, in TaskKey.dtype */
     int64_t d_k, d_v;
     bool bias; /* a product adds a bias, or attention adds biases by distance */
     bool residual;
@@ -382,15 +376,14 @@ enum { LeastWorkQueries = 8 };
 /* Returns the least number of rows worth giving to a part. */
 int64_t least_part_rows(const Plan *p, const Region *r);
 
-bool has_entry(const Plan *p, Entry entry); /* true if any region belongs to
-                                               the entry */
+bool has_entry(const Plan *p, Entry entry); /* true if the entry has regions */
 
 /* ---- fixed.c ---- */
 
 /* Returns the length that is compiled in for a symbol; 0: not fixed. */
 int64_t plan_length(const Plan *p, Sym s);
-int64_t plan_rows(const Plan *p, Sym s); /* that length times the sequences
-                                            of a batch */
+int64_t plan_rows(const Plan *p, Sym s); /* that length times the sequences of a
+                                            batch */
 bool plan_fixed(const Plan *p);          /* true if any length is fixed */
 /* Returns e.g. "source 16, batch 1"; "" if no length is fixed. */
 const char *plan_fixed_text(const Plan *p);
@@ -415,8 +408,7 @@ typedef struct {
     bool fits, written;        /* true if L1 holds the unrolled code; true if
                                   layers are unrolled */
 } PlanCode;
-PlanCode plan_code(const Plan *p, Entry entry); /* estimates the code of an
-                                                   entry */
+PlanCode plan_code(const Plan *p, Entry entry); /* estimates an entry's code */
 void plan_code_text(Buffer *b, const Plan *p, Entry entry);
 
 /* ---- arena_layout.c ---- */
@@ -439,8 +431,7 @@ typedef struct { /* costs of one call of an entry */
     int64_t flops;
 } EntryCosts;
 typedef struct {
-    int64_t parameters, weights; /* number of weights; bytes of the packed
-                                    weights */
+    int64_t parameters, weights; /* number of weights; bytes of packed ones */
     /* for one sentence of full length: hypotheses in the beam, bytes of each
      * cache and of the arena */
     int64_t beam, cache[2], arena;

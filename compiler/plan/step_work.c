@@ -12,8 +12,7 @@ enum {
                          weights from memory */
     CacheRows = 2,    /* rows of a product that take as long as loading its
                          weights from a cache */
-    NearRows = 8,     /* least rows of a part if the weights stay in each
-                         core's cache */
+    NearRows = 8, /* least rows of a part if weights stay in a core's cache */
     TanhWork = 45
 };
 

@@ -18,8 +18,7 @@ static int64_t tile_bytes(const Plan *p, int node)
     const int64_t rows = plan_rows(p, row_sym(n->type));
     const Tiling t = rows ? plan_fixed_tiling(p, node)
                           : plan_task(p, TaskMatmul, node)->tiling;
-    const int64_t rest = rows ? rows % t.mr : 0; /* the last rows have their
-                                                    own tile */
+    const int64_t rest = rows ? rows % t.mr : 0; /* the rest has its own tile */
     return SumBytes * (t.mr + rest) * (t.nr / p->target.width);
 }
 

@@ -109,8 +109,7 @@ static void sign(int fd)
     char text[32];
     const int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n)
-        return; /* ignore errors: without the id, a message only has less
-                 * detail */
+        return; /* ignore errors: without the id, a message has less detail */
 }
 
 static bool still_held(int fd, const char *lock, double seconds, Fault *why)

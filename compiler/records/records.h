@@ -16,8 +16,7 @@
 #include "plan/plan.h"
 
 typedef struct {        /* the conditions under which a record is valid */
-    const char *cpu;    /* name of the CPU as the system reports it, "AMD
-                         * EPYC" */
+    const char *cpu;    /* name of the CPU from the system, "AMD EPYC" */
     const char *caches; /* sizes of L1, L2 and L3: "32K 1M 32M" */
     const char *isa;    /* target: "x86-64-v4", or "x86-64-v4/8" for width 8 */
     int threads;
@@ -31,8 +30,7 @@ typedef struct {
     Tiling tiling;       /* the best tiling found */
     double ns, usual_ns; /* median times of a run, with this tiling and with the
                           * default; finite */
-    int samples;         /* number of timed pairs that the decision rests on;
-                          * may be 0 */
+    int samples;         /* timed pairs that the decision rests on, or 0 */
     double spread;       /* half of the median's 95 % confidence interval,
                             relative to the median */
 } Record;
@@ -56,8 +54,7 @@ bool host_same_compiler(const Host *a, const Host *b);
  * -O2" */
 typedef struct {
     const char *march;
-    int width;           /* width of vectors; 0: the target's default; -1:
-                          * invalid */
+    int width;           /* vector width; 0: target's default; -1: invalid */
     const char *version; /* version of the compiler */
     const char *level;   /* level after -O; NULL: none */
     bool jit;            /* the compiler is libtcc */
@@ -86,8 +83,7 @@ Record *records_find(const Records *r, const Record *like);
 void records_put(Records *r, Arena *a, const Record *record);
 
 /* ---- line.c ---- */
-json_t *tiling_json(const Tiling *t); /* returns the parameters that are set, as
-                                       * JSON */
+json_t *tiling_json(const Tiling *t); /* the parameters that are set, as JSON */
 enum { LineMost = 65536 };            /* maximum length of a line in bytes */
 typedef enum {
     LineRecord,

@@ -171,13 +171,11 @@ struct SpecName {
      * them `ours`; else NULL */
     const char *const *parts;
     int nparts;
-    bool by_columns;  /* true if the parts are side by side, false if they
-                         are stacked */
+    bool by_columns;  /* true: parts are side by side, false: stacked */
     int64_t groups;   /* number of groups, each of which has a share of every
                          part; 0: one group for each key/value head of the
                          side */
-    bool is_constant; /* not in the file: all elements are equal to
-                         `constant` */
+    bool is_constant; /* not in the file: all elements equal `constant` */
     double constant;
 };
 
@@ -231,10 +229,8 @@ typedef struct {
     LAYER MaskSpec mask; /* mask of self-attention */
 } SpecSide;
 
-typedef struct { /* lengths that are constants of the emitted C; -1: not
-                    constant */
-    int64_t source, target, /* rows per sequence; of the target, only the new
-                               rows */
+typedef struct { /* lengths that are constants of the emitted C, or -1 */
+    int64_t source, target, /* rows per sequence; of the target, new rows */
         query, key;  /* rows per sequence in a model of `kind: attention` */
     int64_t past;    /* rows of the target that precede the new ones */
     int64_t batch;   /* sequences of a call */
@@ -307,8 +303,7 @@ struct Spec {
     LAYER double attention_scale;   /* factor of scores; 0: 1 / sqrt(d_k), or
                                        1 for additive scores */
     LAYER double attention_softcap; /* 0: none */
-    LAYER bool attention_sinks;     /* each head has a learned score without a
-                                       key */
+    LAYER bool attention_sinks;     /* heads have a learned score without key */
     LAYER double attention_clip;    /* limit of |q|, |k|, |v|; 0: none */
     LAYER int64_t latent_kv;   /* width of the latent rows from which keys and
                                   values are projected; 0: the layer's rows */
@@ -322,8 +317,7 @@ struct Spec {
     LAYER FfnType ffn;
     LAYER int64_t ffn_experts, ffn_chosen; /* to ffn_shared_gate: FfnExperts */
     LAYER RouteSoftmax ffn_softmax;
-    LAYER bool ffn_normalize;   /* the gate weights of the chosen experts sum
-                                   to 1 */
+    LAYER bool ffn_normalize;   /* gate weights of chosen experts sum to 1 */
     LAYER bool ffn_router_bias; /* the router's product adds a bias */
     LAYER bool ffn_correction;  /* another bias is added to the scores, only
                                    to choose the top_k */
@@ -384,8 +378,7 @@ struct Spec {
     const char *layers; /* the patterns as text; NULL: there are none */
     SpecDtypes dtype;
     Arithmetic arithmetic;
-    const char *weights; /* path as written in the spec; NULL: seeded random
-                            weights */
+    const char *weights; /* path as in the spec; NULL: seeded random numbers */
     Pos weights_pos;
     SpecTexts unused; /* patterns for names of the file's tensors that the
                          model does not use */

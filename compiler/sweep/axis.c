@@ -8,8 +8,7 @@
 
 /* ---- options ---- */
 typedef struct {
-    const char *key, *option; /* key and option of the axis; --vary accepts
-                               * either */
+    const char *key, *option; /* key and option of the axis, for --vary */
     AxisKind kind;
     int64_t least, most; /* range of numbers; 0: the values are texts */
 } AxisOption;
@@ -82,8 +81,7 @@ int64_t axis_number(const Axis *x, const char *value)
 typedef struct {
     const char *text;
     bool range;
-    int64_t from, to, step; /* bounds of the range, and the step that is
-                             * added */
+    int64_t from, to, step; /* bounds of the range, and the step added */
     bool times;             /* the step is a factor */
 } Piece;
 typedef VEC(Piece) Pieces;

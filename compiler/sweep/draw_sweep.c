@@ -11,8 +11,7 @@
 #include "sweep/sweep_draw.h"
 
 enum {
-    MostLabels = 200, /* with more marks than this, only those on the front have
-                       * names */
+    MostLabels = 200, /* with more marks, only those on the front have names */
     MostName = 44     /* maximum length of a name next to a mark */
 };
 /* position and size in pixels */
@@ -35,8 +34,7 @@ typedef struct {
     Arena *arena;
     Buffer out;
     View view;
-    Plot plot;             /* the plot being drawn; all plots have the same
-                            * scales */
+    Plot plot;             /* the current plot; all have the same scales */
     VEC(Dot) points;       /* sorted by panel, then by x */
     VEC(const Row *) head; /* [panels]: any row of the panel */
     int across;            /* number of panels side by side */

@@ -5,8 +5,7 @@
 
 #include "sweep/sweep_parts.h"
 
-static const double rates_seconds = 0.2; /* seconds to measure the machine's
-                                          * rates */
+static const double rates_seconds = 0.2; /* seconds to measure rates */
 
 void estimate_begin(Sweep *s)
 {

@@ -22,16 +22,13 @@ typedef struct {
     int nvary;
     bool predict;        /* run nothing; predict the times from the plans */
     bool zip;            /* vary all axes in step instead of combining them */
-    bool layers;         /* print Table 1 of the paper, with lengths as an
-                          * axis */
-    const char *columns; /* names of columns, separated by commas; NULL:
-                          * default */
+    bool layers;         /* print Table 1 of the paper; lengths as an axis */
+    const char *columns; /* names, separated by commas; NULL: default */
     const char *sort;    /* column to sort by; NULL: default */
     const char *pareto;  /* columns of the Pareto front, "parameters,latency";
                           * NULL: default */
     const char *svg;     /* file for the picture; NULL: none */
-    const char *axes;    /* quantities in the picture, "h,latency"; NULL:
-                          * automatic */
+    const char *axes;    /* quantities in the picture, "h,latency"; or NULL */
     BenchFormat format;
     double budget;       /* seconds for the complete sweep; 0: no limit */
     const char *resume;  /* file in which rows are saved; NULL: none */

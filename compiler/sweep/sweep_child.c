@@ -24,8 +24,7 @@ typedef struct {
 
 enum {
     ReadsOutput = 255
-}; /* exit code of a child that tries to read an
-    * output */
+}; /* exit code of a child that tries to read an output */
 
 /* ---- in the child ---- */
 static _Noreturn void run_child(const Sweep *s, const Row *row, Facts *facts,
@@ -104,8 +103,7 @@ static int ended(const Child *c, bool kills)
         kill(-c->pid, SIGKILL);
     while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    kill(-c->pid, SIGKILL); /* kills also its own children, such as a
-                             * compiler */
+    kill(-c->pid, SIGKILL); /* also kills its children, such as a compiler */
     interrupt_leaves(c->pid);
     return status;
 }

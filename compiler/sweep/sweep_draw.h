@@ -8,11 +8,10 @@
 /* ---- draw_axes.c ---- */
 typedef struct { /* a quantity along one side of the plot */
     const char *name;
-    int axis;                      /* index of an axis of the sweep; -1: a
-                                    * column */
+    int axis;                      /* index of a sweep's axis; -1: a column */
     const SweepColumn *c;          /* the column; NULL: there is none */
     const SweepColumn *low, *high; /* columns with the ends of the interval; or
-                                    * NULL */
+                                      NULL */
 } Measure;
 
 typedef struct {

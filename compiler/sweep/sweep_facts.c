@@ -5,8 +5,7 @@
 #include "sweep/sweep_parts.h"
 
 enum {
-    MostRuns = 500, /* most runs in a round; more runs of a short workload add
-                     * nothing */
+    MostRuns = 500, /* most runs in a round; more short runs add nothing */
     MostAgain = 2   /* how often the machine is measured again at most */
 };
 static const double same = 0.02, again_seconds = 0.1;

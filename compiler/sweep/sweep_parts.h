@@ -63,8 +63,7 @@ enum { WorkEncode, WorkPrefill, WorkStep, WorkSearch, WorkKinds };
 extern const char *const work_word[WorkKinds];  /* words for WorkEncode to
                                                  * WorkSearch: "encode" to
                                                  * "search" */
-int work_of(const Setup *setup, const Work *w); /* returns WorkEncode to
-                                                 * WorkSearch */
+int work_of(const Setup *setup, const Work *w); /* WorkEncode to WorkSearch */
 
 typedef struct { /* one workload of a variant */
     bool there;
@@ -80,8 +79,7 @@ typedef struct { /* one workload of a variant */
 } RowWork;
 
 enum {
-    SizeShortest, /* shortest and longest source or prompt of a batch, in
-                   * rows */
+    SizeShortest, /* shortest and longest source or prompt of a batch (rows) */
     SizeLongest,
     SizeSteps, /* tokens of an answer; 0: no answer */
     SizeBatch,
@@ -102,16 +100,14 @@ typedef struct {
     const char *message;       /* for RowRefused: the reason */
     const char *note;          /* a warning of the spec's parser; or NULL */
     const char *hash;          /* hash of the spec, in hex; NULL: unknown */
-    const char *host;          /* machine, threads and compiler that the code is
-                                * for */
+    const char *host;          /* machine, threads and compiler of the code */
     RowSize size;              /* sizes of the workload */
     double parameters, flops;  /* number of weights; FLOPs of row_main() */
     double weights, memory;    /* bytes of weights; of all memory, which
                                 * includes weights */
     Mixing mixing;             /* complexity of the first layer, at the longest
-                                * length */
-    double exponent;           /* the time grows as length^exponent; NAN:
-                                * unknown */
+                                  length */
+    double exponent;           /* time grows as length^exponent; or NAN */
     RowWork work[WorkKinds];   /* indexed by WorkEncode to WorkSearch */
     const char *const *fields; /* [fields among the columns]: values */
     bool pareto;
@@ -138,8 +134,7 @@ typedef struct {
                                                    * units; NAN: none */
     const char *(*word)(const Row *r, int which); /* for UnitWord: returns the
                                                    * value; "": none */
-    int which;                                    /* argument of get() and
-                                                   * word() */
+    int which;                                    /* for get() and word() */
     int better; /* -1: less is better; 1: more is better; 0: neither */
     int rank;   /* rank in a narrow table, as in TableFit */
     ColumnNeeds needs;
@@ -187,23 +182,20 @@ typedef struct {
                                     * none or two */
     Columns drawn;                 /* columns of --axes: x and y, or only y */
     int drawn_axis;                /* the axis named by --axes; -1: none */
-    bool times;                    /* a column shows times, so the variants must
-                                    * run */
-    Machine *machine;      /* memory shared with the children, which update its
-                            * rates */
-    int threads;           /* largest number of threads of any variant */
-    bool estimates;        /* a column shows predicted times */
-    Coefficients speeds;   /* cost model of the host of the first row */
-    double begin;          /* start, by seconds_now() */
-    int64_t runs;          /* runs per workload in a round; 0: as many as fit in
-                            * the time */
-    double runs_seconds;   /* seconds for the runs of a variant in a round */
-    int kept;              /* descriptor of the file of --resume; -1: none */
+    bool times;                    /* a column shows times: variants must run */
+    Machine *machine;    /* shared with the children, which update its rates */
+    int threads;         /* largest number of threads of any variant */
+    bool estimates;      /* a column shows predicted times */
+    Coefficients speeds; /* cost model of the host of the first row */
+    double begin;        /* start, by seconds_now() */
+    int64_t runs;        /* runs per workload in a round; 0: as many as fit in
+                          * the time */
+    double runs_seconds; /* seconds for the runs of a variant in a round */
+    int kept;            /* descriptor of the file of --resume; -1: none */
     const char *kept_text; /* the complete lines of this file */
     size_t kept_bytes;
     bool unkept;       /* writing to the file failed */
-    struct Live *live; /* rows that a terminal shows while the sweep runs; NULL:
-                        * none */
+    struct Live *live; /* rows that a terminal shows meanwhile; NULL: none */
     bool interrupted;
 } Sweep;
 

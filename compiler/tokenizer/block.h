@@ -37,12 +37,10 @@ enum { TemplateRows = 32 };
 typedef struct {
     const char *path; /* for messages */
     VocabTokens special;
-    int kind, flags; /* model (ATTN_MERGES and so on) and its ATTN_MODEL_
-                        flags */
+    int kind, flags; /* model (ATTN_MERGES and so on), its ATTN_MODEL_ flags */
     int most;        /* most characters of a word; 0: no limit */
     Text prefix, suffix;
-    Token *token; /* by id; the last `extra` tokens exist only within the
-                     model */
+    Token *token; /* by id; the last `extra` tokens exist only in the model */
     int64_t tokens, extra;
     Merge *merge;
     int64_t merges;

@@ -19,8 +19,7 @@ typedef enum {
 typedef struct {
     Reader *r;
     const VocabularyFrom *from;
-    const json_t *config; /* content of tokenizer_config.json; NULL: no such
-                             file */
+    const json_t *config; /* content of tokenizer_config.json, or NULL */
     const json_t *map;    /* content of special_tokens_map.json */
     const json_t *class;  /* row of its tokenizer_class; NULL: unknown */
     int32_t role[Roles];  /* id of each role's token; -1: none */

@@ -112,8 +112,7 @@ bool template_put(Reader *r, const char *place, bool pair, int32_t id,
 /* ---- json_model.c ---- */
 /* Reads "model": tokens, scores, merges. bytes: the model works on bytes. */
 bool model_read(Reader *r, const json_t *model, bool bytes);
-void merges_room(Reader *r, int64_t n); /* call it before the first of n
-                                           merges */
+void merges_room(Reader *r, int64_t n); /* call it before the first merge */
 bool merge_text(Reader *r, const char *place, Text line); /* line: "a b" */
 
 /* Reads a file with one merge "a b" per line (class.c). */

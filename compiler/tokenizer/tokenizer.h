@@ -12,8 +12,7 @@
 
 #include "runtime/rt.h"
 
-typedef struct { /* ids from the spec, -1 if not set; split and append_end: 0
-                    or 1 */
+typedef struct { /* ids from the spec, or -1; split and append_end: 0 or 1 */
     int32_t split, start, end, pad, unknown, append_end;
 } VocabTokens;
 
@@ -24,8 +23,7 @@ typedef struct { /* ids from the spec, -1 if not set; split and append_end: 0
  * Returns a malloc'd block; NULL with *why on failure. */
 void *vocab_load(const char *path, int64_t expected, const VocabTokens *t,
                  int64_t *bytes, Fault *why);
-int64_t vocab_count(const char *path, Fault *why); /* number of tokens; -1:
-                                                      failed */
+int64_t vocab_count(const char *path, Fault *why); /* number of tokens, or -1 */
 
 /* ---- folder.c ---- */
 
@@ -48,8 +46,7 @@ typedef struct { /* a vocabulary read from a checkpoint */
 typedef struct {
     const char *folder;
     TextSide side;
-    const char *language; /* language code; NULL: the one in
-                             tokenizer_config.json */
+    const char *language; /* language; NULL: as in tokenizer_config.json */
     int64_t size;         /* rows of the embedding table; ids without a token
                              are gaps; -1: unknown */
     const char *classes;  /* text of models/import/tokenizers.json; NULL:

@@ -80,8 +80,7 @@ static bool read_id(GgufTokens *g, const char *key, int32_t *id)
     int64_t n;
     if (!json_int(g->r, g->metadata, "the file", key, -1, &n))
         return false;
-    if (n >= g->n && n != UINT32_MAX) /* UINT32_MAX is -1 in 32 bits and
-                                         means none */
+    if (n >= g->n && n != UINT32_MAX) /* UINT32_MAX means none: -1 in 32 bits */
         return refuse(g->r, "%s: %lld, and there are %lld tokens", key,
                       (long long)n, (long long)g->n);
     *id = n >= 0 && n < g->n ? (int32_t)n : -1;

@@ -120,8 +120,7 @@ void tokens_move_extra(Reader *r, int64_t size)
         t->token[i] = (Token){ .at = "",
                                .id = (int32_t)i,
                                .piece = ATTN_PIECE_UNUSED };
-    r->slots = r->indexed = 0; /* the ids changed, so the hash table must be
-                                  rebuilt */
+    r->slots = r->indexed = 0; /* ids changed: the hash table is obsolete */
 }
 
 bool tokens_fit(Reader *r, int64_t size)

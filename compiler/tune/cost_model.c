@@ -6,9 +6,8 @@
 
 #include "tune/tuner.h"
 
-static const int ports = 2;           /* FMAs per cycle, and loads per cycle */
-static const int latency = 4;         /* cycles until the result of an FMA is
-                                       * ready */
+static const int ports = 2;   /* FMAs per cycle, and loads per cycle */
+static const int latency = 4; /* cycles until an FMA's result is ready */
 static const double call_cycles = 30; /* cycles to call a tile */
 
 bool tiling_fits(const Target *t, const Tiling *tiling)
@@ -184,8 +183,7 @@ static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t,
     Values v = parameter_values(m, parameter, &t);
     add_value(&v, tiling_get(&m->task->defaults, parameter));
     if (parameter == Tiling_panels && !any_columns(m))
-        v = (Values){ { t.nr / ATTN_PANEL }, 1 }; /* only the value of the
-                                                   * default */
+        v = (Values){ { t.nr / ATTN_PANEL }, 1 }; /* only the default's value */
     for (int i = 0; i < v.n; i++) {
         tiling_set(&t, parameter, v.at[i]);
         fill(a, m, to, t, parameter + 1);

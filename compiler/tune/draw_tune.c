@@ -28,8 +28,7 @@ typedef struct {
     const TuneTask *t;
     double default_seconds; /* seconds of a run with the default tiling */
     Shown shown;
-    Plot plot; /* x: index in `shown`; y: time in multiples of
-                * default_seconds */
+    Plot plot; /* x: index in `shown`; y: time / default_seconds */
 } Picture;
 
 static const char sheet[] =

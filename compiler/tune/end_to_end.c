@@ -8,8 +8,7 @@
 
 enum { MostPairs = 200, LeastPairs = 6, Interims = 2 };
 
-typedef struct {     /* the times of one comparison, in pairs in the order of
-                      * the runs */
+typedef struct {     /* times of one comparison, in pairs in the runs' order */
     double *seconds; /* [pairs][2][works]: default, tuned */
     int pairs;
 } Pairs;

@@ -361,8 +361,7 @@ static CallSize case_of(const CostModel *m, int i)
     u.by_columns = false;
     if (is_attention(m) && keys >= 0 && u.rows > u.count)
         u.rows = u.count;
-    if (is_attention(m) && keys >= 0) /* the rows are the last of the keys'
-                                       * rows */
+    if (is_attention(m) && keys >= 0) /* rows are the last of the keys' rows */
         u.past = u.count - u.rows;
     return u;
 }

@@ -23,12 +23,10 @@ typedef struct {
     double budget; /* seconds of the complete tuning */
     TuneFormat format;
     const char *svg;     /* file for a picture of the search; NULL: none */
-    const char *records; /* path of the tuning records; NULL: the user's own
-                          * file */
+    const char *records; /* path of tuning records; NULL: the user's own */
     bool again;          /* also tune tasks that have a record */
     bool exhaustive;     /* time every candidate instead of the best-ranked */
-    BenchOptions work;   /* workloads to tune for: lengths, steps, batch,
-                          * beam */
+    BenchOptions work;   /* workloads: lengths, steps, batch, beam */
     EngineOptions model;
 } TuneOptions;
 

@@ -11,8 +11,7 @@
 typedef struct {
     Arena *a;
     const Machine *m;
-    const Rates *r; /* rates for the record's number of threads; NULL: not
-                     * measured */
+    const Rates *r; /* rates for the record's threads; NULL: not measured */
     const Record *record;
     Target target;         /* target of the record; its `registers` is 0 if
                             * unknown here */

@@ -24,8 +24,7 @@ typedef struct {
     char why[160];    /* why it was removed, e.g. "signal 11 (..)"; "" */
     double predicted; /* seconds of a run as predicted by the cost model */
     double seconds;   /* median seconds of a run; NAN: not timed */
-    double spread;    /* relative half of the median's interval, as in a
-                       * record */
+    double spread;    /* relative half of the median's interval, as recorded */
     int samples;
     int rung;    /* last rung of the halving that it was in, from 1; 0: none */
     double when; /* seconds from the begin of the tuning until it was first
@@ -46,29 +45,23 @@ typedef struct { /* the search for one task */
     const Task *task;
     double share;             /* fraction of the default model's time */
     double limit;             /* least seconds of a run on this machine */
-    const char *bound;        /* resource that sets the limit: "FMA", "L2",
-                               * "memory" */
+    const char *bound;        /* the limit's resource: "FMA", "L2", "memory" */
     VEC(Candidate) candidate; /* candidates; [0] is the default */
     TaskSearch *search;       /* state of the search; NULL: not begun */
     int lead;                 /* index of the fastest so far; 0: the default */
-    int incumbent;            /* index of the tiling decided on; 0: the
-                               * default */
-    const char *taken_back;   /* why the decision was reverted; NULL: it was
-                               * not */
-    Interval gain;            /* default / incumbent, from pairs not used to
-                               * choose it */
+    int incumbent;            /* index of the chosen tiling; 0: the default */
+    const char *taken_back;   /* why the decision was reverted, or NULL */
+    Interval gain;            /* default / incumbent, from fresh pairs */
     double p_value;           /* probability of this result if the incumbent is
                                * not faster */
     int pairs;                /* number of pairs in that test */
-    bool reused;              /* the tiling is from a record; nothing was
-                               * timed */
+    bool reused;              /* tiling from a record; nothing was timed */
     bool finished;            /* decided with enough pairs, and recorded */
     bool spent;               /* another turn would find nothing */
     bool said;                /* the final line was printed on stderr */
 } TuneTask;
 
-typedef struct {              /* times of a workload with default and tuned
-                               * tilings */
+typedef struct {              /* times of a workload, default and tuned */
     const char *name;         /* "encode", "step" etc. */
     double by_default, tuned; /* median seconds */
     Interval gain;            /* ratio by_default / tuned */
@@ -101,8 +94,7 @@ struct TuneReport {          /* the tuning of one backend's code */
 /* Texts that all forms of the report share, allocated in the arena. */
 const char *backend_word(const TuneReport *r);     /* "libtcc", "clang" */
 const char *task_text(Arena *a, const TaskKey *k); /* "matmul 9x9 f32 bias" */
-char *gain_text(Arena *a, double ratio);           /* "+3.1 %" for the ratio
-                                                    * 1.031 */
+char *gain_text(Arena *a, double ratio); /* "+3.1 %" for ratio 1.031 */
 /* Return the default, the fastest tiling found, and the one in use after all
  * tests. NULL: there is none. */
 const Candidate *task_default(const TuneTask *t);
@@ -127,8 +119,7 @@ void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out);
 /* ---- tune_progress.c ---- */
 typedef struct {              /* state of the progress line */
     const TuneReport *report; /* report of the first backend */
-    TuneTask *now;            /* current task; NULL: the complete model is
-                               * compared */
+    TuneTask *now;            /* current task; NULL: the model is compared */
     double begin, until;      /* begin and end of the complete tuning */
 } Progress;
 /* Shows progress: `done`, from 0 to 1, is the finished fraction, and `left` the

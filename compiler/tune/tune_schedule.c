@@ -6,15 +6,13 @@
 
 #include "tune/tuner.h"
 
-static const double least_share = 0.005; /* tasks with a smaller share come
-                                          * last */
+static const double least_share = 0.005; /* tasks of smaller share come last */
 static const double most_whole = 0.4;    /* largest fraction of the time for
                                           * tasks whose candidates are complete
                                           * models */
 enum {
     EndPairs = 24
-}; /* number of pairs that the end-to-end comparison aims
-    * at */
+}; /* number of pairs that the end-to-end comparison aims at */
 
 void schedule_buffers(Tuner *t)
 {

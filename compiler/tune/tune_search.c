@@ -43,8 +43,7 @@ struct TaskSearch {
     int measured;
     int best;         /* index of the fastest candidate that runs; 0: only the
                        * default runs */
-    bool prescreened; /* prescreen() has ranked the candidates, or is not
-                       * needed */
+    bool prescreened; /* prescreen() ranked the candidates, or is not needed */
     bool failed;      /* the default does not run */
 };
 
@@ -426,8 +425,7 @@ static int halve(TaskSearch *s, int *who, int n)
         const int done = measure(s, who, n, repetitions, now(s) + left);
         n = sort_alive(s, who, n);
         s->task->lead = n > 1 && ratio_of(s, who[1]) > 1 ? who[1] : 0;
-        if (n <= 2 || done < repetitions) /* one candidate is left, or the time
-                                           * is up */
+        if (n <= 2 || done < repetitions) /* one is left, or the time is up */
             break;
         n = 1 + n / 2;
         repetitions = repetitions * 2 < MostRepetitions ? repetitions * 2

@@ -30,10 +30,8 @@ typedef struct {   /* the verdict on a candidate */
     char why[160];
 } Verdict;
 
-typedef struct {      /* a result that must equal that of the default byte for
-                       * byte */
-    const char *name; /* name of the result, "encode"; NULL: it is the only
-                       * one */
+typedef struct {      /* a result that must equal the default's, in all bytes */
+    const char *name; /* name of the result, "encode"; NULL: the only one */
     void *at;
     size_t bytes;
     bool floats;
@@ -46,8 +44,7 @@ typedef struct { /* functions that the child calls to run candidates */
                            * ones */
     int results;          /* number of results per candidate */
     int parts;            /* number of times per run */
-    bool (*begin)(void *with, Fault *why); /* allocates memory and starts
-                                            * threads */
+    bool (*begin)(void *with, Fault *why); /* gets memory and starts threads */
     bool (*open)(void *with, int candidate, Fault *why);
     Result (*result)(void *with, int candidate, int i); /* computes result i */
     void (*time)(void *with, int candidate, double *seconds);
@@ -78,11 +75,9 @@ void child_measure(Arena *a, const ChildWork *w, Measurement *m);
 typedef struct {         /* a size at which a task is called */
     double calls;        /* calls of this size in a run of the workloads */
     int64_t rows;        /* rows that one thread computes */
-    int64_t count, past; /* attention: number of keys; of keys before the
-                          * rows */
+    int64_t count, past; /* attention: numbers of keys, and of earlier keys */
     int64_t parts;       /* number of threads that share the call */
-    bool by_columns;     /* threads of a product divide its columns, not its
-                          * rows */
+    bool by_columns;     /* threads of a product divide columns, not rows */
     double set;          /* bytes read before the same bytes are read again */
 } CallSize;
 typedef VEC(CallSize) CallSizes;
@@ -121,8 +116,7 @@ bool tiling_fits(const Target *t, const Tiling *tiling);
 double tiling_seconds(const CostModel *m, const Tiling *t);
 
 /* ---- tune.c ---- */
-typedef struct {         /* the machine as seen by a tuning; tests simulate
-                          * it */
+typedef struct {         /* the machine that a tuning sees; tests simulate it */
     double (*now)(void); /* returns monotonic time in seconds */
     void (*rates)(Machine *m, const Target *t, int threads, double seconds);
     void (*compile)(SpawnJob *jobs, int n, const SpawnLimits *l);
@@ -146,8 +140,7 @@ typedef struct { /* how candidates are compiled */
     CcOptions cc;
     TempFolder temp; /* directory of the objects */
     int at_once;
-    Codes built;    /* all codes built so far, so that a text is compiled only
-                     * once */
+    Codes built;    /* all codes built so far, to compile a text once */
     double took[2]; /* seconds of the last job: [0] a task's text, [1] a
                      * model's; 0: none yet */
     double each[2]; /* seconds per job when compiled in parallel: [0] a task's
@@ -222,11 +215,9 @@ typedef struct { /* the tuning of one backend's code */
     bool changed;          /* `choice` has changed since the last end-to-end
                             * comparison */
     int pass;              /* number of the pass over the tasks */
-    Records fresh, before; /* records that this run wrote; records that they
-                            * replaced */
+    Records fresh, before; /* this run's records; those that they replaced */
     double run;            /* seconds of a run of the model; 0: unknown */
-    double begin, until;   /* begin and end of this backend's tuning, by
-                            * env->now() */
+    double begin, until;   /* begin and end of its tuning, by env->now() */
     double last;           /* end of the complete tuning */
 } Tuner;
 

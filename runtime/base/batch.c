@@ -8,8 +8,7 @@ struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* true if the call reads the source, false if it reads the
-                  target */
+    int first; /* true if it reads the source, false if it reads the target */
 };
 
 static int batch_rows(const struct batch_call *c)

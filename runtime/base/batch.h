@@ -34,8 +34,7 @@ struct attn_batch {
     int64_t rows;          /* number of rows in all sequences */
     const int32_t *start;  /* [sequences + 1] first row of each sequence */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: number of earlier rows in
-                              the cache */
+    const int32_t *past;   /* [sequences] decode: earlier rows in the cache */
     const int32_t *select; /* [selected] decode: indices of the rows whose
                               logits are needed */
     int64_t selected;      /* number of selected rows, at most `rows` */
@@ -62,8 +61,7 @@ struct attn_batch {
      * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] first key row of each
-                                 sequence */
+    const int32_t *key_start; /* [sequences + 1] first key row of each */
     float *output;            /* decode: [selected, output_columns]; others:
                                  [rows, output_columns] or, if pooled,
                                  [sequences, output_columns]. Not used by

@@ -66,8 +66,7 @@ struct attn_model {
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: the model reads token
-                            ids */
+    int64_t input_width; /* numbers in an input row; 0: it reads ids */
     int64_t class_token; /* learned rows (class and distillation token) in
                             front of each source sequence */
     int64_t types;       /* number of token types; 0: the model reads none */

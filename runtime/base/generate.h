@@ -47,8 +47,7 @@ struct attn_search_options {
     float alpha;
     int64_t max_output;      /* most tokens of an answer, with the end token;
                                 0: the number of positions of the model */
-    int64_t max_output_plus; /* if not negative, another limit: source rows +
-                                this */
+    int64_t max_output_plus; /* if >= 0, another limit: source rows + this */
     int64_t max_input;       /* longer inputs are truncated; 0: no limit */
     float patience;          /* recorded rule: stops after round(beam *
                                 patience) answers */
@@ -57,21 +56,19 @@ struct attn_search_options {
     int64_t ends_count;
     const int32_t *prefix; /* [prefix_n] first tokens of every answer */
     int64_t prefix_n;
-    int64_t want_scores; /* greedy: 0 skips the computation of
-                            log-probabilities */
+    int64_t want_scores; /* greedy: 0 skips computing log-probabilities */
     struct attn_process process;
     struct attn_sampling sampling;        /* only if beam is 1 */
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
 struct attn_hypothesis {   /* one answer, in the search's arena */
-    const int32_t *tokens; /* answer without start and end token, but with
-                              the prefix */
+    const int32_t *tokens; /* answer without start and end token, but with the
+                              prefix */
     int64_t n;
     int64_t ended;         /* 1: the end token came; 0: the limit was reached */
     float score;           /* after the length penalty */
-    float log_probability; /* sum of log-probabilities, without length
-                              penalty */
+    float log_probability; /* sum of log-probabilities, no length penalty */
 };
 
 /* Reference-counted pages of keys and values, which sequences share. A slot is
@@ -97,8 +94,7 @@ struct attn_cache {  /* all caches of ATTN_SELF, or all of ATTN_CROSS */
 
 enum {
     ATTN_STREAM_END = -1, /* the end token or a stop token was chosen */
-    ATTN_STREAM_FULL = -2 /* there is no space for a token, or no token is
-                             allowed */
+    ATTN_STREAM_FULL = -2 /* no space for a token, or no token is allowed */
 };
 
 struct attn_stream_room { /* memory that streams opened together share */

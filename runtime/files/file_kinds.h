@@ -19,8 +19,7 @@ typedef enum {
 #define KEPT_WEIGHTS "weights that attnc did not write"
 
 typedef struct {
-    int at, n; /* offset and number of the first bytes; n 0: only the name
-                * counts */
+    int at, n; /* offset and number of first bytes; n 0: only the name counts */
     const char *bytes;
     const char *endings; /* endings of names, separated by blanks; NULL: only
                           * the bytes count */

@@ -86,8 +86,7 @@ static bool looks_list(const char *at, int64_t bytes)
 
     for (int64_t i = 0; i < bytes; i++) {
         if (at[i] != '\n') {
-            const bool alone = i == line; /* a space on its own may be a
-                                           * token */
+            const bool alone = i == line; /* a lone space may be a token */
             if ((unsigned char)at[i] < ' ' || (!alone && strchr(" ,{", at[i])))
                 return false;
             continue;
@@ -147,7 +146,6 @@ ATTN_API const char *attn_looks_like(const char *path, const char *at,
         return looks_unedited(at, mark)
                  ? NULL
                  : "a spec that was edited since attnc wrote it";
-    kind = kind_of(path, "", 0); /* no bytes are given, so that only the name
-                                  * counts */
+    kind = kind_of(path, "", 0); /* no bytes, so that only the name counts */
     return kind && kind->kept ? kind->kept : looks_content(at, bytes);
 }

@@ -109,8 +109,7 @@ void files_on_signal(void)
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &act, NULL);
     }
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails with
-                               * EFBIG */
+    signal(SIGXFSZ, SIG_IGN); /* writes beyond the limit fail with EFBIG */
 }
 
 /* ---- outputs ---- */

@@ -26,8 +26,7 @@ struct attn_handle {
 #if ATTN_HAS_TEXT
     const void *source, *target; /* vocabularies, or NULL */
 #endif
-    const struct attn_parallel *parallel; /* threads that run calls; NULL: one
-                                           * thread */
+    const struct attn_parallel *parallel; /* threads for calls; NULL: one */
     struct attn_parallel threads;         /* used if the model starts threads:
                                            * has their number */
     void *pool;                           /* thread pool, or NULL */

@@ -14,8 +14,7 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
                             * file compiled with -DATTNC_THREADS -pthread */
     const struct attn_parallel *parallel; /* the caller's threads, used instead
                                            * of `threads` */
-    int64_t max_input;  /* maximum tokens or rows of an input; 0: the model's
-                         * limit */
+    int64_t max_input;  /* maximum tokens or rows of inputs; 0: the model's */
     int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
     int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
     int64_t beam;       /* maximum beam of a search; 0: the spec's beam */

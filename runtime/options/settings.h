@@ -46,8 +46,7 @@ ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb);
 
 /* ---- option_hints.c ---- */
-struct attn_synonym { /* other tools' names for an option, a row of
-                       * synonyms.h */
+struct attn_synonym { /* other tools' names for options, a row of synonyms.h */
     const char *answer, *names;
 };
 struct attn_options {        /* the options that a command accepts */

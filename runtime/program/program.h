@@ -19,8 +19,7 @@ enum {
     PROGRAM_ROWS = 8192,    /* rows after which a batch takes no more parts */
     PROGRAM_LINE = 1 << 20, /* maximum bytes of a line */
     PROGRAM_WHY = 512,      /* maximum bytes of a message */
-    PROGRAM_FILES = 2       /* maximum number of mapped files: the weights and a
-                             * state */
+    PROGRAM_FILES = 2       /* maximum mapped files: weights and a state */
 };
 
 struct room { /* memory that only grows */
@@ -59,8 +58,7 @@ struct program {
     char why[PROGRAM_WHY]; /* error in a line or an option */
     /* options */
     int use;        /* one of ATTN_FOR_LINES etc. */
-    uint64_t given; /* options that were given, as bits by row of
-                     * program_option */
+    uint64_t given; /* given options, as bits by row of program_option */
     struct attn_settings set;
     struct program_list stop, suppress;
     const char *prompt, *save_state, *load_state, *system;
@@ -84,21 +82,16 @@ struct program {
     int64_t beam; /* sequences that decode each part; 0: one */
 #endif
     int32_t start[PROGRAM_PARTS + 1]; /* first row of each part */
-    int bad[PROGRAM_PARTS];           /* [parts]: rejected, so it has no
-                                       * answer */
+    int bad[PROGRAM_PARTS];           /* [parts]: rejected, so not answered */
     int64_t last[PROGRAM_PARTS];      /* [parts]: number of the last line */
-    int refused;                      /* the part being read has an invalid
-                                       * line */
-    int64_t beyond; /* rows of that part beyond the maximum, which were
-                     * dropped */
+    int refused;                      /* the part read has an invalid line */
+    int64_t beyond; /* rows of that part beyond the maximum: dropped */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct room types; /* token types of the items, for --pairs */
-    int64_t more;      /* ids that a pair has in addition to those of its
-                        * texts */
+    int64_t more;      /* ids that a pair has besides those of its texts */
     struct attn_pool *pool;
-    const struct attn_parallel *parallel; /* threads that run calls; NULL: one
-                                           * thread */
+    const struct attn_parallel *parallel; /* threads for calls; NULL: one */
 };
 
 struct score_pair { /* ids of an input, and of an output with its end token */

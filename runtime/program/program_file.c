@@ -43,8 +43,7 @@ static void file_watch(const struct program *p, const char *path,
     struct sigaction act;
     int i = 0;
 
-    while (program_files[i].at) /* ends, because the table has a place for every
-                                 * file */
+    while (program_files[i].at) /* ends: the table has a place for each file */
         i++;
     program_files[i].name = p->name;
     program_files[i].path = path;
@@ -62,8 +61,7 @@ static void file_watch(const struct program *p, const char *path,
 static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes)
 {
-    static _Alignas(64) const char nothing[64]; /* the contents of an empty
-                                                 * file */
+    static _Alignas(64) const char nothing[64]; /* contents of empty files */
     const char *file = nothing;
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -4,8 +4,7 @@
 
 enum {
     STATE_PATH = 4096 + 256
-}; /* maximum length of a path with a temporary
-    * suffix */
+}; /* maximum length of a path with a temporary suffix */
 
 static bool state_is_read(const struct program *p, const struct stat *st)
 {
@@ -109,8 +108,7 @@ static void state_put(struct program *p, const char *state, int64_t bytes)
     struct stat st;
     bool well;
 
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails with
-                               * EFBIG */
+    signal(SIGXFSZ, SIG_IGN); /* writes beyond the limit fail with EFBIG */
     if (fd == STDOUT_FILENO) {
         fwrite(state, 1, (size_t)bytes, stdout);
         program_flush(p, stdout);

@@ -8,20 +8,16 @@ struct program_stream {
 #if ATTN_HAS_TEXT
     struct attn_text text;
 #endif
-    const struct attn_state_header *state; /* the state that was loaded, or
-                                            * NULL */
+    const struct attn_state_header *state; /* the loaded state, or NULL */
     int64_t state_bytes;
-    uint64_t weights;         /* hash of the weights, which a state must
-                               * match */
+    uint64_t weights;         /* hash of the weights; a state must match it */
     int begun;                /* the text continues an earlier one */
     FILE *to;                 /* stream for the answer: stderr if the state goes
                                * to stdout */
     int64_t n;                /* number of tokens in the prompt */
     int64_t printed;          /* number of ids printed */
-    int64_t count;            /* number of tokens in the answer, without the
-                               * prefix */
-    double from, first, last; /* times in seconds: start, first token, last
-                               * token */
+    int64_t count;            /* tokens in the answer, without the prefix */
+    double from, first, last; /* seconds at start, first and last token */
 };
 
 static double stream_now(void)

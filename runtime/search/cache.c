@@ -95,8 +95,7 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
         memset(g->table, 0, (size_t)(c->slots * c->width) * sizeof(int32_t));
         memset(g->first, 0, (size_t)c->slots * sizeof(int32_t));
         memset(g->refs, 0, (size_t)g->pages * sizeof(int32_t));
-        for (int64_t q = 0; q < g->pages; q++) /* so that page 0 is taken
-                                                  first */
+        for (int64_t q = 0; q < g->pages; q++) /* takes page 0 first */
             g->free_list[q] = (int32_t)(g->pages - 1 - q);
         g->free_count = g->pages;
     }
@@ -204,8 +203,7 @@ struct cache_growth { /* growth of one slot in one group */
     int64_t first; /* first page that is still read; earlier pages are freed */
     int64_t have, want; /* number of pages before and after */
     int64_t used;       /* rows used in the last page; 0: the page is full */
-    int copies; /* the last page must be copied, because other slots use it
-                   too */
+    int copies; /* the last page must be copied: other slots use it too */
 };
 
 static void cache_plan_growth(struct cache_growth *w,

@@ -8,8 +8,7 @@
 struct sampling {
     const struct attn_sampling *o;
     const float *logits;
-    int32_t *order; /* [n] the first heap_n are a heap; tokens removed from
-                       it follow */
+    int32_t *order; /* [n] first heap_n: a heap; then tokens removed from it */
     int64_t n, heap_n;
     float largest;
 };

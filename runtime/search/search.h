@@ -64,8 +64,7 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int32_t *scratch /* [n*(width+2)] */);
 
 /* ---- math.c ---- */
-ATTN_API float attn_exp(float x); /* error <= 1.5 ulp; bit-identical
-                                     everywhere */
+ATTN_API float attn_exp(float x); /* error <= 1.5 ulp; equal bits everywhere */
 ATTN_API float attn_log(float x); /* error <= 2 ulp, for x > 0 */
 /* Returns a token's log-probability. It is never above 0, despite rounding. */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp);
@@ -168,8 +167,7 @@ struct attn_search_state {
     struct attn_batch batch; /* the batch of a call; the next arrays belong
                                 to the batch */
     int32_t *source_ids, *source_start, *source_rows_of;
-    float *source_input; /* used instead of source_ids if the model reads
-                            numbers */
+    float *source_input; /* instead of source_ids if it reads numbers */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;  /* [slots][target_vocab] logits of each hypothesis */

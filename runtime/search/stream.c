@@ -261,8 +261,7 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (answer < s->o.prefix_n)
         return stream_forced(s, s->o.prefix[answer]);
-    if (s->read == s->n) { /* the last token's logits were overwritten: read
-                              it again */
+    if (s->read == s->n) { /* the last logits were overwritten: read again */
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
     }

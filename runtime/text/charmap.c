@@ -192,8 +192,7 @@ struct charmap_writer {
     struct attn_aligned *out;
     int64_t at; /* position in `in` that the next character replaces */
     char text[4];
-    int64_t bytes, tag; /* length and tag of the pending character; bytes 0:
-                           none */
+    int64_t bytes, tag; /* length (0: none) and tag of the pending character */
     int64_t wrong;
 };
 

@@ -160,8 +160,7 @@ static int64_t form_put(struct form *f, uint32_t c, int32_t tag)
     return attn_put_at(f->out, text, n, from, to);
 }
 
-struct form_marks { /* the marks after a starter, with the range of their
-                       classes */
+struct form_marks { /* marks after a starter, with the range of their classes */
     struct form_place from, to;
     unsigned least, most;
 };

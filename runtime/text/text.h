@@ -50,8 +50,7 @@ enum {
     ATTN_PIECE_UNKNOWN = 4,
     ATTN_PIECE_KIND = 15,    /* mask of the kind; the values below are flags */
     ATTN_PIECE_SPECIAL = 16, /* a token without text */
-    ATTN_PIECE_ADDED = 32,   /* found in the text before the model splits the
-                                text */
+    ATTN_PIECE_ADDED = 32,   /* found before the model splits the text */
     ATTN_PIECE_UNUSED = 64,  /* text never becomes this piece */
     ATTN_PIECE_USER = 128    /* matched before all others and never merged */
 };
@@ -64,8 +63,7 @@ enum {
     ATTN_PIECES,  /* unsigned char [size]: ATTN_PIECE_ values */
     ATTN_SCORES,  /* for merges float [size], for Unigram double [size] */
     ATTN_BYTES,   /* int32_t [256]: token of each byte; -1: none */
-    ATTN_BYTES_LAST, /* int32_t [256]: token of each byte at the end of a
-                        word */
+    ATTN_BYTES_LAST, /* int32_t [256]: token of each byte, at a word's end */
     ATTN_PAIRS,      /* struct attn_pair []: hash table of merges */
     ATTN_WORDS,      /* uint32_t []: hash table of single-token words */
     ATTN_STRINGS,    /* char []: arguments of steps, texts of added tokens */
@@ -140,8 +138,7 @@ enum {
     ATTN_CLASS_INDEX = 4352, /* bytes that precede the classes */
     ATTN_CLASS_CATEGORY = 31,
     ATTN_CLASS_SPACE = 32, /* property White_Space */
-    ATTN_CLASS_WORD = 64   /* belongs to words, although not in L, M, Nd, Nl,
-                              Pc */
+    ATTN_CLASS_WORD = 64   /* belongs to words, but not to L, M, Nd, Nl, Pc */
 };
 
 struct attn_vocab { /* the sections of a block; NULL or 0: no such section */
@@ -280,8 +277,7 @@ ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
                                           int64_t at, int64_t n);
 
 /* ---- added.c ---- */
-struct attn_match { /* an added token found in a text, with the spaces that
-                       it absorbs */
+struct attn_match { /* an added token in a text, with spaces it absorbs */
     int64_t from, to;
     int64_t next; /* position of the next search, before trailing spaces */
     int32_t row;  /* row of ATTN_ADDED */
@@ -446,8 +442,7 @@ struct attn_mapping {
     int32_t op;      /* the step that uses the table */
     uint32_t index;  /* offset of uint16_t [0x110000 / 256]: pages */
     uint32_t page;   /* offset of uint16_t [pages][256]: values; 0: unchanged */
-    uint32_t record; /* offset of the records; each value is an offset within
-                        them */
+    uint32_t record; /* offset of the records; values are offsets in them */
     uint32_t pair;   /* offset of struct attn_composition [pairs], sorted */
     uint32_t pages, records, pairs; /* number of pages; bytes of records;
                                        number of pairs */

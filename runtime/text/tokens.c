@@ -184,8 +184,7 @@ static int64_t tokens_most(const struct attn_vocab *v, int64_t bytes)
     for (int64_t list = 0; list < 2; list++)
         for (int64_t i = 0; i < v->steps[list]; i++)
             g = tokens_grow(v, i, list, g);
-    g.times += g.plus; /* each byte may become a piece, and each piece may
-                          grow */
+    g.times += g.plus; /* each byte may become a piece, each piece may grow */
     g.plus = (v->head->flags & ATTN_MODEL_DUMMY) != 0;
     return tokens_grown(g, bytes);
 }

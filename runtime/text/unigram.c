@@ -10,8 +10,7 @@
 
 struct unigram_node { /* the best path to a byte */
     double score;
-    int32_t id, from; /* last piece of the path, and its start; from -1: no
-                         path yet */
+    int32_t id, from; /* last piece of the path, its start; from -1: no path */
 };
 
 struct unigram {

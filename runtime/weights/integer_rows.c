@@ -42,8 +42,7 @@ typedef struct {
     float x[Kept];       /* [k][width], for all k or one block */
     float largest[Wide]; /* the last four members: one element per lane, step
                             one per panel */
-    float factor[Wide];  /* 2^-exponent, which scales the largest magnitude
-                            below 1 */
+    float factor[Wide];  /* 2^-exponent, scales the largest value below 1 */
     int exponent[Wide];
     Step step[Wide / ATTN_PANEL];
 } Columns;
@@ -150,8 +149,7 @@ static void find_largest(Columns *c)
         if (c->largest[lane] > FLT_MAX)
             c->largest[lane] = 0;
         frexpf(c->largest[lane], &c->exponent[lane]);
-        if (c->exponent[lane] < -127) /* the largest power of two in a float
-                                         is 2^127 */
+        if (c->exponent[lane] < -127) /* floats have powers of 2 up to 2^127 */
             c->exponent[lane] = -127;
         c->factor[lane] = ldexpf(1, -c->exponent[lane]);
         c->largest[lane] *= c->factor[lane];

@@ -84,8 +84,7 @@ static const char *packed_damaged(struct packed *p, const char *text)
 
 /* ---- checks ---- */
 
-static const char packed_magic[] = "ATTNCW03"; /* the digits are the format's
-                                                  version */
+static const char packed_magic[] = "ATTNCW03"; /* digits: the version */
 
 static const char *packed_foreign(struct packed *p)
 {
@@ -215,8 +214,7 @@ static const char *packed_wrong_block(struct packed *p, int64_t at,
 
 ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const char *from = (const char *)file + 16; /* after the members magic
-                                                   and page */
+    const char *from = (const char *)file + 16; /* after magic and page */
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 

@@ -219,8 +219,7 @@ typedef struct {
     const PackList *list;
     const WeightSource *from;
     void *packed;
-    int64_t *first; /* [list->count + 1] number of pieces in all earlier
-                       items */
+    int64_t *first; /* [list->count + 1] pieces in all earlier items */
 } Work;
 
 /* Returns the number of rows in a piece. Pieces end at the edges of panels, so

@@ -184,8 +184,7 @@ static void print_findings(Report *r, const char *path, const Findings *f)
 {
     static const char *const words[] = { "errors", "warnings", "notes" };
     int said[FoundLevels] = { 0 };
-    long more[FoundLevels] = { 0 }; /* number of tensors in the findings not
-                                       printed */
+    long more[FoundLevels] = { 0 }; /* tensors in the findings not printed */
 
     for (size_t i = 0; i < f->n; i++) {
         const Finding *x = &f->at[i];

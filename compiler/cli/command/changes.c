@@ -21,8 +21,7 @@ typedef struct {              /* a name in a watched directory */
     const char *name, *whole; /* name in the directory; path of that file,
                                * relative to the same directory as the watched
                                * path */
-    int path;                 /* index of the watched path that this name is a
-                               * part of */
+    int path;                 /* index of the watched path it is a part of */
 } Place;
 
 struct Changes {

@@ -27,8 +27,7 @@ bool changes_add(Changes *c, const char *path, Fault *why);
 bool changes_renew(Changes *c, Fault *why);
 
 typedef struct {
-    const char *path; /* the first path that changed; NULL: no watched path
-                       * changed */
+    const char *path; /* the first path that changed; NULL: none has */
     bool gone;        /* the last event removed the file */
 } Changed;
 /* Returns the changes since the last call. */

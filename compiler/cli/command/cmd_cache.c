@@ -13,8 +13,7 @@
 typedef struct {
     const CacheCommand *o;
     Arena *a;
-    int64_t before_ns; /* for `clean`: files last used before this time are
-                        * removed */
+    int64_t before_ns; /* for `clean`: removes files last used before this */
 } Job;
 
 static const char *const state_name[] = {

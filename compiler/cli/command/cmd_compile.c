@@ -13,8 +13,7 @@ static const char *const suffixes[] = { ".c", ".o", ".so", "" };
 typedef struct {
     const CompileCommand *o;
     Engine e;
-    const char *stem; /* path that all files share, without their endings:
-                       * "out/model" */
+    const char *stem; /* path of all files without their endings: "out/model" */
     const char *text;
     size_t n; /* length of `text` in bytes */
     EmitOptions emit;

@@ -7,8 +7,7 @@
 typedef struct {
     const RecordsCommand *o;
     Arena *a;
-    const char *path;          /* path of the tuning records; NULL if HOME is
-                                * not set */
+    const char *path;          /* path of the tuning records; NULL: no HOME */
     Records r;                 /* the records that were read */
     Host here;                 /* this machine's CPU and caches */
     const char *target;        /* name of this machine's target */

@@ -9,8 +9,7 @@
 static int check_run_use(struct program *p, const RunCommand *o)
 {
     const int use = p->use = generate_use(p);
-    if (p->status == ExitDone) /* the model decides what kind of lines it
-                                * answers */
+    if (p->status == ExitDone) /* the model decides which lines it answers */
         options_for(o, &commands[NthRun],
                     use == ATTN_FOR_LINES ? use | ATTN_FOR_ENCODE : use);
     if (use != ATTN_FOR_PROMPT && p->status == ExitDone)

@@ -23,8 +23,7 @@ enum {
     QuietMs = 5,     /* a file counts as complete if it has not changed for this
                       * many ms */
     GoneMs = 50,     /* a removed file counts as gone after this many ms */
-    MostChanges = 40 /* a run starts after this many events even if more
-                      * follow */
+    MostChanges = 40 /* a run starts after this many events in any case */
 };
 
 static const double quick = 0.01; /* seconds per workload in a bench */
@@ -36,8 +35,7 @@ typedef struct {
     Facts before; /* facts of the last complete run, in an arena of their own */
     WatchChild child;
     Buffer notes;        /* notes from the child that are not yet parsed */
-    const char *changed; /* a file that has changed since the run began, or
-                          * NULL */
+    const char *changed; /* a file that changed since the run began, or NULL */
     bool gone;
     sigset_t unblocked; /* signals that may arrive while waiting */
 } Watch;

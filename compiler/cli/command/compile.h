@@ -5,14 +5,12 @@
 #include "cli/options/options.h"
 #include "emit/emit.h"
 
-typedef struct { /* the files that were written; the path of any other kind is
-                  * NULL */
+typedef struct { /* paths of the files that were written; other kinds: NULL */
     const CompileCommand *o;
     const Engine *e;
     const char *path[EmitKinds];
     const char *header, *weights;
-    const char *program; /* name of the program that can be built from the C
-                          * file */
+    const char *program; /* name of the program built from the C file */
     bool inside;         /* true if these files contain the weights */
     bool has_main;       /* true if the C file contains a program */
 } Written;

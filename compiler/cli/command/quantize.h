@@ -15,8 +15,7 @@ typedef struct { /* everything that attnc quantize reports */
     Matrices matrices;
     int fewer; /* number of matrices with fewer bits than f32 */
     const Matrix *const *worst;
-    const Passages *text; /* the text to compare results on; NULL: none was
-                           * given */
+    const Passages *text; /* text on which results are compared; NULL: none */
     Loss loss;
     const char *limit; /* value of --keep; NULL: not given */
     double most;       /* the same limit as a fraction: 0.01 is 1 % */

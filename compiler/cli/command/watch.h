@@ -17,8 +17,7 @@ typedef struct { /* the command that is repeated */
 typedef struct { /* state of a file before it was read */
     int64_t device, inode, size, seconds, nanoseconds;
 } FileState;
-FileState file_state(const char *path); /* all fields are 0 if there is no such
-                                         * file */
+FileState file_state(const char *path); /* all fields 0: no such file */
 bool same_state(const FileState *a, const FileState *b);
 
 typedef struct { /* a file that a run reads; its path follows, `bytes` long */
@@ -29,8 +28,7 @@ typedef struct { /* a file that a run reads; its path follows, `bytes` long */
 typedef struct {
     pid_t pid;
     int notes;  /* pipe from which FileNotes are read until the process ends */
-    FILE *left; /* file with the facts of the run, as facts_write() writes
-                 * them */
+    FILE *left; /* file with the facts of the run, written by facts_write() */
 } WatchChild;
 
 /* Starts a run in a child process, which prints its results and ends with an

@@ -366,8 +366,7 @@ static void take_ending(Reading *r)
         if (row->kind != Form || !(row->commands & r->command->bit))
             continue;
         if (find_word(row, word, strlen(word)) < 0 && strcmp(word, "md") == 0)
-            continue; /* the format md has no row here: text is Markdown
-                       * already */
+            continue; /* the format md needs no row: text is Markdown */
         if (find_word(row, word, strlen(word)) < 0)
             fail(ExitUsage, "-o %s: attnc %s has no %s: --format is one of %s",
                  quote(r->output), r->command->name, word,

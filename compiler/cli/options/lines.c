@@ -239,8 +239,7 @@ int64_t tokens_at(const Tokens *t, const char *text, size_t n, int32_t *ids,
 
 enum {
     ShortText = 4096
-}; /* size of a buffer in bytes; longer texts are
-    * allocated in the arena */
+}; /* bytes of a buffer; longer texts are allocated in the arena */
 
 /* Returns the text of n ids and sets *size to its length. */
 static const char *text_of(Arena *a, const Tokens *t, const int32_t *ids,

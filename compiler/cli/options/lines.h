@@ -6,8 +6,7 @@
 
 enum {
     LongestLine = 1 << 20
-}; /* maximum bytes of a line; longer ones are
-    * rejected */
+}; /* maximum bytes of a line; longer ones are rejected */
 
 typedef struct {
     char *buffer;
@@ -42,15 +41,13 @@ typedef struct {
     const void *block; /* vocabulary; NULL: none */
     int64_t size;      /* every id is below this */
     bool ids;          /* text is ids separated by spaces */
-    int64_t how;       /* flags for the encoding: ATTN_BEGUN, ATTN_PLAIN,
-                        * ATTN_STARTED */
+    int64_t how;       /* flags of encoding.h: ATTN_BEGUN and so on */
 } Tokens;
 Tokens tokens_with(const void *block, int64_t size, bool ids);
 
 enum {
     MostTokens = LongestLine + 64
-}; /* maximum number of ids of a line with
-    * its template */
+}; /* maximum number of ids of a line with its template */
 /* Returns an upper bound of the number of ids in a text of n bytes. */
 int64_t tokens_most(const Tokens *t, size_t n);
 /* Converts a text to ids. ids[] must have room for tokens_most() or MostTokens

@@ -60,10 +60,8 @@ struct CompileCommand {
     ModelOptions model;
     CodeOptions code;
     const char *output;
-    int kinds; /* requested outputs, bits 1 << EmitKind; 0: the kind of -o's
-                * ending */
-    int parts; /* requested parts, bits by index in part_words; 0: all of the
-                * model */
+    int kinds; /* requested outputs, bits 1 << EmitKind; 0: as -o's ending */
+    int parts; /* requested parts, bits by index in part_words; 0: all */
     bool plain, embed, freestanding, save_temps, print_commands, quiet;
     int64_t max_input, max_output; /* limits on lengths; -1: the model's */
 };
@@ -83,8 +81,7 @@ struct RunCommand {
     bool chat;
     const char *system;
     Texts stop;
-    int64_t tokens; /* maximum number of tokens; -1: as the search settings
-                     * define */
+    int64_t tokens; /* maximum tokens; -1: as the search settings define */
     /* for --input */
     const char *input, *output;
     Texts taps;
@@ -191,8 +188,7 @@ struct WatchCommand {
 struct TuneCommand {
     ModelOptions model;
     CodeOptions code;
-    TuneOptions tune; /* options of the tuning, except budget, records and
-                       * model */
+    TuneOptions tune; /* options of tuning, except budget, records, model */
     const char *budget, *dtype;
 };
 
@@ -286,8 +282,7 @@ typedef enum {
     Out,   /* const char *; a file that the command writes */
     Maybe, /* const char *; "" if given without a value */
     List,  /* Texts; each use of the option adds one */
-    Rest,  /* Texts; all words that follow, which are options of another
-            * command */
+    Rest,  /* Texts; all following words, which are another command's options */
     Int,   /* int64_t */
     Real,  /* double */
     Float, /* float */
@@ -300,14 +295,11 @@ typedef enum {
 enum { FormatJson = 1 }; /* index of json among the words of every Form */
 
 typedef struct {
-    const char *name;  /* name of the option; without a leading "-", of an
-                        * operand */
-    const char *takes; /* placeholder for the value; NULL: the option takes
-                        * none */
+    const char *name;  /* name of the option; without "-", of an operand */
+    const char *takes; /* placeholder for the value; NULL: it takes none */
     OptionKind kind;
     int commands;
-    OptionPart part;      /* the part of the command's struct that has the
-                           * value */
+    OptionPart part;      /* part of the command's struct with the value */
     size_t at;            /* offset of the value in that part */
     double min, max;      /* range of a number */
     double default_value; /* value if the option is not given */
@@ -327,8 +319,7 @@ void *option_place(void *options, const Command *c, const Option *row);
 ModelOptions *options_model(void *options,
                             const Command *c); /* NULL if the command
                                                 * has no model */
-Texts new_words(Arena *a); /* cmd_new.c: returns the models that attnc new
-                            * knows */
+Texts new_words(Arena *a); /* cmd_new.c: the models that attnc new knows */
 /* command_line.c: does the command accept the option? */
 bool option_taken(int command, const char *name);
 bool option_needs(const Option *row);                   /* does the option need

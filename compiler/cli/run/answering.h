@@ -19,13 +19,11 @@ struct answering {
     /* JSON output */
     Buffer object;                        /* the JSON object being written */
     char why[PROGRAM_PARTS][PROGRAM_WHY]; /* why[i]: error of part i */
-    int64_t part;                         /* the last part whose question was
-                                           * rejected */
+    int64_t part;                         /* last part with a bad question */
     FILE *to;   /* stream for the answer to --prompt */
     FILE *text; /* collects the text of that answer */
     char *at;
-    size_t bytes, begin; /* bytes of all text so far; where the answer begins in
-                          * it */
+    size_t bytes, begin; /* bytes of all text so far; start of the answer */
     VEC(int32_t) ids;    /* ids of the answer */
 };
 
@@ -59,8 +57,7 @@ bool generate_line(struct program *p, const char **text, int64_t *bytes);
  * that the decoder reads for it: start token, prompt and answer. Returns their
  * number, or -1 with p->status after a message about --attention. */
 int64_t generate_best(struct program *p, int64_t n, FILE *to, int32_t **ids);
-void generate_close(struct program *p); /* frees what the calls above
-                                         * allocated */
+void generate_close(struct program *p); /* frees what those calls allocated */
 void rows_answers(struct program *p);
 
 /* ---- for the program ---- */

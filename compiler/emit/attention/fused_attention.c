@@ -326,8 +326,7 @@ static void put_pages(Gen *g, const Attention *a)
     Emit *e = g->shapes;
     put(e, "for (int64_t at = $first; at < last; at += 64) {\n"
            "    const int64_t n = min(last - at, 64);\n");
-    if (a->n->mask && a->n->mask->file) { /* a mask from a file may hide any
-                                           * key */
+    if (a->n->mask && a->n->mask->file) { /* a file's mask may hide any key */
         put(e, "\n");
         put_edge_tiles(g, a);
     } else {

@@ -38,8 +38,7 @@ static const char *add_word(Gen *g, const char *words, const char *word)
     return arena_printf(g->a, "%s%s%s", words, *words ? " " : "", word);
 }
 
-typedef struct { /* tiles that differ only in their numbers of rows and
-                  * columns */
+typedef struct { /* tiles that differ only in numbers of rows and columns */
     const TileKey *first;
     const char *sizes;
 } TileFamily;

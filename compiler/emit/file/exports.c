@@ -26,8 +26,7 @@ typedef struct {
     const char *type; /* C type; NULL: the parameter is the model, which users
                        * do not pass */
     const char *name;
-    const char *request; /* type of the core's request struct, if it begins
-                          * here */
+    const char *request; /* type of the core's request, if it begins here */
     bool end;            /* the request ends here; users pass its members as
                           * parameters */
 } Parameter;
@@ -240,8 +239,7 @@ static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model,
 {
     const int mark = emit_mark(e);
     EmitOptions o = *g->o;
-    if (model) /* a part that is left out may have functions that another part
-                * needs */
+    if (model) /* a part left out may have functions that another needs */
         o.left_out = 0;
     let_names(e, prefix);
     let_results(g, e, prefix);

@@ -103,8 +103,7 @@ const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
            "\n");
     put_functions(&g, functions);
     const char *text = emit_text(functions, n);
-    emit_raw(e, text, *n); /* verbatim, because the open brace must not indent
-                            * it */
+    emit_raw(e, text, *n); /* verbatim: the open brace must not indent it */
     put(e, "#ifdef __cplusplus\n"
            "}\n"
            "#endif\n"

@@ -124,8 +124,7 @@ static void emit_model_struct(Gen *g, Emit *e)
            "}\n\n");
 }
 
-typedef struct { /* a list of ids, and the members for it in the search
-                  * options */
+typedef struct { /* a list of ids, and its members in the search options */
     const char *name, *member, *count;
     const int32_t *at;
     int64_t n;

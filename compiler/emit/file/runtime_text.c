@@ -74,8 +74,7 @@ static bool has_step(const struct attn_vocab *v, int op)
     return false;
 }
 
-static const struct { /* #include lines that are replaced by the rows of the
-                       * file */
+static const struct { /* #include lines replaced by the rows of the file */
     const char *line;
     const Row *row;
     int rows;

@@ -35,13 +35,11 @@ const char *weight_of(Gen *g, int root, PackLayout layout);
 const char *entry_name(Entry e);   /* returns "encode" or "decode" */
 bool has_decoder(const Plan *p);   /* true if the model generates text */
 int output_columns(const Plan *p); /* floats in a row of the result */
-bool is_pooled(const Plan *p);     /* true if the result has one row per
-                                    * sequence */
+bool is_pooled(const Plan *p);     /* true if results have a row per sequence */
 
 /* ---- sizes ---- */
 
-char *upper_name(Arena *a, const char *s); /* returns the name in capitals,
-                                            * "TINY" */
+char *upper_name(Arena *a, const char *s); /* the name in capitals, "TINY" */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix);
 const char *layers_text(Gen *g, Stack stack, int n); /* returns C such as
                                                       * ENCODER_LAYERS */

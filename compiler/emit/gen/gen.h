@@ -24,10 +24,9 @@ typedef struct {
     const char *base;           /* name that was requested */
     const char *name;           /* `base`, with a number if it was taken */
     const char *comment, *body; /* first comment; text after the first brace */
-    const char *type; /* "struct step" or "struct steps"; NULL: this is a
-                       * function */
+    const char *type; /* "struct step" or "struct steps"; NULL: a function */
     bool undivided;   /* never divided among threads: has no parameters for its
-                       * part */
+                         part */
     bool by_rows; /* in a file without threads: has parameters for its rows */
     Entry entry;
     Uses uses;
@@ -41,7 +40,7 @@ typedef struct { /* the layers of a stack (weight_structs.c) */
     int *like;            /* [n]: first layer with the same text */
     int *place;           /* [n]: index among the layers with the same text */
     int *count;           /* [n]: for a first layer, how many have the same
-                           * text */
+                             text */
     bool alike;           /* all layers that have weights have the same text */
 } Layers;
 
@@ -109,20 +108,17 @@ struct Gen {
     const char *row;      /* C for its first row: "row"; NULL: 0 */
     Arena *scratch;       /* reset after each region */
     Emit *helpers;        /* text of min() and other helpers of all sections */
-    Emit *shapes;         /* text of products and attention, one function per
-                           * shape */
+    Emit *shapes;         /* text of products and attention, one per shape */
     Emit *counts;         /* text of pairs() and next_block() */
     Emit *count_prototypes;
     VEC(SharedFunction) shared;
     VEC(Function) functions; /* functions of steps */
-    Index bases, bodies; /* first index in `shared` by base; in `functions` by
-                          * body */
+    Index bases, bodies; /* first in `shared` by base; in `functions` by body */
     Index names;         /* index in `taken` by name of a function */
     VEC(int) taken;      /* how often each name was requested */
     int *function_of;    /* [regions]: index of its step or list of steps */
     int *step_of;        /* [order of the plan]: index of the node's function */
-    const Task *only;    /* a task whose tiling replaces the plan's; NULL:
-                          * none */
+    const Task *only;    /* task whose tiling replaces the plan's, or NULL */
     Layers layers[Stacks];
     bool plain; /* the file is that of plain_file.c */
     /* Returns the lines that declare a block in a struct of weights. */
@@ -146,7 +142,6 @@ bool first_time(Gen *g, SharedKind helper, const char *name);
 /* Emit helper functions the first time that one is needed. */
 void need_min(Gen *g);
 void need_max(Gen *g);
-void need_part_begin(Gen *g); /* emits the function for the first index of a
-                               * part */
+void need_part_begin(Gen *g); /* emits the function of a part's first index */
 
 #endif

@@ -8,8 +8,7 @@
 
 enum {
     LoopDepth = 32
-}; /* enough: each level at least halves the number of
-    * items */
+}; /* enough: each level at least halves the number of items */
 
 typedef struct {
     Arena *a;

@@ -15,8 +15,7 @@ typedef struct { /* one layer of a stack */
 } LoopItem;
 
 typedef struct Loop Loop;
-struct Loop { /* a loop over items from `first` on, `period` of them per
-               * round */
+struct Loop { /* loop over items from `first` on, `period` of them per round */
     int first, period, rounds;
     Loop *body; /* loop within a round; NULL: a round is one item */
     Loop *next; /* the next loop of the same list */

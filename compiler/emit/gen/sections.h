@@ -34,8 +34,7 @@ void emit_function(Gen *g, Emit *e, const Function *f);
 void step_head(Gen *g, Emit *e, const Function *f, const char *tail);
 
 /* ---- thread_split.c ---- */
-void emit_split(Gen *g, Emit *e); /* emits the code that runs the parts of a
-                                   * step */
+void emit_split(Gen *g, Emit *e); /* emits code that runs the parts of a step */
 /* Emits the heads of the functions that entries call. With the tail ";" they
  * are prototypes. */
 void emit_run_step_head(Emit *e, const char *tail);
@@ -48,17 +47,14 @@ const char *count_text_of(Gen *g, const Region *r);
 
 /* ---- step_recurrent.c ---- */
 bool has_scan(const Plan *p, Entry entry);
-void emit_scan(Gen *g, Emit *e, Entry entry); /* emits the code that runs a
-                                               * scan */
+void emit_scan(Gen *g, Emit *e, Entry entry); /* emits code that runs a scan */
 void emit_scan_head(Emit *e, Entry entry, const char *tail);
 
 /* ---- entry.c ---- */
-void emit_call_structs(Gen *g, Emit *e); /* emits struct encode and struct
-                                          * decode */
-void emit_entries(Gen *g, Emit *e);      /* emits the steps, encode() and
-                                          * decode() */
-void emit_layouts(Gen *g, Emit *e);      /* emits the addresses of values in the
-                                          * arena */
+void emit_call_structs(Gen *g, Emit *e); /* emits structs encode and decode */
+void emit_entries(Gen *g, Emit *e); /* emits steps, encode() and decode() */
+void emit_layouts(Gen *g, Emit *e); /* emits the addresses of values in the
+                                     * arena */
 
 /* ---- part_roots.c ---- */
 typedef struct {
@@ -67,7 +63,7 @@ typedef struct {
 PartText part_text(FilePart part);
 bool is_left_out(const EmitOptions *o, FilePart part);
 bool is_root(FilePart part, const char *name); /* true if the part has this
-                                                * function */
+                                                  function */
 /* True unless the function is a root only of parts that are left out. */
 bool has_root(const EmitOptions *o, const char *name);
 
@@ -89,8 +85,7 @@ const char *runtime_text(Gen *g, const char *name, size_t *n);
 
 /* ---- runtime_files.c ---- */
 void paste(Emit *e, const char *text, const char *end);
-void paste_file(Gen *g, Emit *e, const char *name); /* appends the complete
-                                                     * file */
+void paste_file(Gen *g, Emit *e, const char *name); /* appends the whole file */
 /* Groups of files of runtime/ in the output: public types (a batch, a model, an
  * open model), internal headers, sources, cold sources, the thread pool, the
  * open model. */
@@ -121,8 +116,7 @@ void emit_needed(Gen *g, Emit *e, CorePart part);
 void emit_export_prototypes(Gen *g, Emit *e, bool opened);
 void emit_core_prototypes(Gen *g, Emit *e, bool opened);
 void emit_exports(Gen *g, Emit *e, bool opened);
-bool has_text(const Gen *g); /* true if all inputs and outputs have
-                              * vocabularies */
+bool has_text(const Gen *g); /* true if inputs and outputs have vocabularies */
 bool has_export_of(const Plan *p, const EmitOptions *o, FilePart part);
 
 /* ---- handle_text.c ---- */
@@ -150,10 +144,8 @@ void let_ids(Gen *g, Emit *e, int64_t vocab, int64_t n);
 /* ---- static_memory.c ---- */
 void emit_static_sizes(Gen *g, Emit *e); /* emits the size macros of a
                                           * freestanding header */
-int64_t given_input(const Gen *g);       /* returns --max-input, or the model's
-                                          * limit */
-int64_t given_output(const Gen *g);      /* returns --max-output, or the
-                                          * spec's */
+int64_t given_input(const Gen *g);       /* --max-input, or the model's limit */
+int64_t given_output(const Gen *g);      /* --max-output, or the spec's */
 
 /* ---- program_text.c ---- */
 void emit_api(Gen *g, Emit *e); /* emits the model and the exported functions */
@@ -161,7 +153,6 @@ void emit_embedded(Gen *g, Emit *e);
 void emit_main(Gen *g, Emit *e);
 
 /* ---- program_options.c ---- */
-void emit_options(Gen *g, Emit *e); /* emits the table of the program's
-                                     * options */
+void emit_options(Gen *g, Emit *e); /* emits the program's table of options */
 
 #endif

@@ -11,14 +11,11 @@ typedef void EmitStep(Gen *g, Emit *e, int node);
 typedef void EmitScoreRow(Gen *g, Emit *e, int node, const char *y,
                           const char *x);
 struct OpCode {
-    EmitStep *step;          /* emits the complete step; NULL: the members below
-                              * do */
+    EmitStep *step;          /* emits the whole step; NULL: members below do */
     EmitScoreRow *score_row; /* emits one row of scores, from x to y */
-    const char *rows;        /* kernel that is called on rows, then on
-                              * vectors */
+    const char *rows;        /* kernel called on rows, then on vectors */
     int inputs;              /* number of inputs that are rows */
-    bool by_activation;      /* the name of the kernel ends in that of the
-                              * activation */
+    bool by_activation;      /* the kernel's name ends in the activation's */
     size_t number;           /* offset in Node of the kernel's last argument; 0:
                               * none */
 };

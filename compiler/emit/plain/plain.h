@@ -53,22 +53,18 @@ typedef struct {
     Index state_names;
     VEC(PlainFunction) function;
     VEC(PlainCache) cache;
-    int *cache_of;     /* [nodes]: index of the cache that the node writes or
-                        * reads */
+    int *cache_of;     /* [nodes]: index of the cache it writes or reads */
     int64_t *place;    /* [nodes]: index of the node's layer in that cache */
     const char **name; /* [nodes]: name of the value */
-    const char **sum;  /* [nodes]: name of a product before its residual is
-                        * added */
+    const char **sum;  /* [nodes]: name of a product without its residual */
     bool *flows;       /* [nodes]: layers pass the value on */
     int *kept_by;      /* [nodes]: the cache write that the value is computed
                         * for, or -1 */
     bool *made;        /* [nodes]: a slice that has been copied */
     bool same_numbers[LoopNumbers]; /* equals NumberWeights in all layers, so
                                      * one parameter serves both */
-    PlainUses uses;                 /* parameters that the body being emitted
-                                     * uses */
-    const char *result;  /* destination of the next call; NULL: the node's own
-                          * array */
+    PlainUses uses;                 /* parameters that this body uses */
+    const char *result;  /* result of the next call; NULL: the node's array */
     bool one_choice;     /* calls are for one selected expert, `e`, which is
                           * choice `c` */
     int64_t decode_rows; /* maximum rows that decode() takes */
@@ -88,8 +84,7 @@ const char *plain_member(Plain *p, const char *name, const char *type,
  * use arrays named base2, base3 and so on. */
 const char *plain_left(Plain *p, int node, const char *base, int64_t n,
                        const char *comment);
-void plain_source_rows(Plain *p); /* adds the length of the source to struct
-                                   * state */
+void plain_source_rows(Plain *p); /* adds the source's length to struct state */
 /* Returns C for the address of a node's value, "s->norm1", or the name of an
  * input's parameter. */
 const char *plain_value(Plain *p, int node);
@@ -99,20 +94,17 @@ int plain_owner(const Plain *p, int node); /* returns the node that computes the
 /* Returns C for the keys or values of a layer in the state:
  * "s->self_keys[l]". */
 const char *plain_kept(Plain *p, int node);
-const char *plain_kept_rows(Plain *p, int node); /* likewise, for the new
-                                                  * rows */
+const char *plain_kept_rows(Plain *p, int node); /* likewise, of the new rows */
 bool plain_made_in_cache(const Plain *p, int node);
 int64_t plain_columns(const Node *n);       /* returns the numbers per row */
 const char *plain_rows(Plain *p, Type t);   /* returns C for the number of rows:
                                              * "rows", "rows * 2", "1" */
 const char *plain_bound(Plain *p, Type t);  /* returns C for its maximum:
                                              * "MAX_SOURCE * 2" */
-int64_t plain_most(const Plain *p, Type t); /* returns the maximum as a
-                                             * number */
+int64_t plain_most(const Plain *p, Type t); /* the maximum as a number */
 /* Returns C for a number of the layer, and marks the number as used. */
 const char *plain_number(Plain *p, int number);
-const char *plain_past(Plain *p, int node); /* returns "past" or, in encode,
-                                             * "0" */
+const char *plain_past(Plain *p, int node); /* "past" or, in encode, "0" */
 void emit_plain_state(Plain *p, Emit *e);
 
 /* ---- plain_weights.c ---- */
@@ -128,8 +120,7 @@ void emit_plain_weights(Plain *p, Emit *e);
 /* Returns the argument that a call for the node passes as the parameter
  * `name`. */
 const char *plain_argument(Plain *p, int node, const char *name);
-const char *plain_float(Arena *a, double x); /* returns a float literal:
-                                              * "1e-06f" */
+const char *plain_float(Arena *a, double x); /* a float literal: "1e-06f" */
 /* Returns C for the size of a value with `columns` numbers per row: "rows *
  * 32". */
 const char *plain_count(Plain *p, Type t, int64_t columns);
@@ -163,7 +154,7 @@ void emit_plain_entries(Plain *p, Emit *e);
 const char *plain_parameters(const Plain *p, Entry entry);
 bool plain_reads(const Plain *p, BatchMember m);
 bool plain_prefix(const Plain *p, Entry entry); /* true if a mask has a
-                                                 * prefix */
+                                                   prefix */
 const char *plain_entry_name(const Plain *p, Entry entry);
 
 /* ---- plain_program.c ---- */

@@ -12,8 +12,7 @@
 
 typedef struct { /* names in one entry */
     Plain *p;
-    int *last;      /* [nodes]: last place in the order at which the value is
-                     * read */
+    int *last;      /* [nodes]: last place in the order that reads it */
     Index names;    /* index in `until` by name */
     VEC(int) until; /* last place at which each name is in use */
 } Names;

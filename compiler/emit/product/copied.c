@@ -4,7 +4,7 @@
 
 enum {
     CopyBytes = 256 << 10, /* maximum bytes of copies: a quarter of a thread's
-                            * stack */
+                              stack */
     CopyRows = 192         /* from this many rows on, the cost of copying a
                             * panel is small */
 };

@@ -221,7 +221,7 @@ static void put_soon(Gen *g, const Tiling *t, int nr, Epilogue ep)
 static int lowest_tile(int least, int mr)
 {
     const int halves = (mr + 1) / 2; /* two tiles have one row more than a
-                                      * tile */
+                                        tile */
     return least < halves ? least : halves;
 }
 

@@ -31,8 +31,8 @@ int64_t panel_column(Dtype d, int64_t k);
  * slow for the hardware's prefetcher. */
 int small_m_prefetches(Dtype dtype);
 int small_m_ahead(Dtype dtype);
-const char *epilogue_formula(Arena *a, Epilogue ep); /* returns e.g. "relu(x W^T
-                                                      * + b)" */
+const char *epilogue_formula(Arena *a, Epilogue ep); /* returns e.g.
+                                                        "relu(x W^T + b)" */
 /* Emits the prototype of a product's function. `rows` is the constant number of
  * rows, for a function without parts; 0: any number. */
 void matmul_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep);
@@ -53,8 +53,7 @@ void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args);
 /* In code for libtcc: the members of struct `s`, which kernels of products
  * take. */
 typedef struct {
-    const Tiling *tiles, *small; /* tilings; `small` is NULL if M is never
-                                  * small */
+    const Tiling *tiles, *small; /* tilings; `small` NULL if M is never small */
     int64_t k, column;
     int64_t step;          /* terms of a sum that are added at once, */
     int rows, columns;     /* for a block of this many rows and columns */

@@ -336,8 +336,7 @@ typedef struct {     /* consecutive layers that an entry calls */
 enum {
     NumberLayer,
     NumberWeights, /* index of the layer's weights in their array */
-    NumberSelf,    /* offset of the layer's keys and values in page 0, in
-                    * floats */
+    NumberSelf, /* offset of a layer's keys and values in page 0, in floats */
     NumberCross
 };
 

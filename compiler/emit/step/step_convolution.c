@@ -7,8 +7,7 @@
 
 enum {
     TileRows = 4
-}; /* number of rows that the kernel depthwise_rows computes
-    * together */
+}; /* number of rows that kernel depthwise_rows computes together */
 
 /* Emits an array of `columns` zeros unless it exists. Returns its name. */
 static const char *need_zeros(Gen *g, int64_t columns)

@@ -27,8 +27,7 @@ typedef struct {
 } ShakerFile;
 
 typedef struct {     /* a definition or declaration of a name */
-    int piece, next; /* index of the piece; of the name's next definition, -1:
-                      * none */
+    int piece, next; /* piece's index; that of the next definition, or -1 */
 } Definition;
 
 struct TreeShaker {
@@ -46,8 +45,7 @@ enum { TokenEnd = 0, TokenName = 'a', TokenOther = '0', MostName = 128 };
 
 typedef struct {
     const char *at, *end;
-    char name[MostName]; /* for a TokenName; names of types begin with "struct
-                          * " */
+    char name[MostName]; /* of a TokenName; types begin with "struct " */
 } Scan;
 
 static bool is_name(char c)

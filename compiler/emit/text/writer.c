@@ -13,8 +13,7 @@ typedef struct {
 
 struct Emit {
     Arena *arena;
-    Buffer out, filled; /* `filled` is the current block with its holes
-                         * filled */
+    Buffer out, filled; /* `filled`: the current block, its holes filled */
     VEC(Binding) bound; /* bindings; the last one of a name counts */
     int depth;          /* number of open braces */
 };

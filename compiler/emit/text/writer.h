@@ -30,8 +30,7 @@ void put_comment(Emit *e, const char *text);
 int emit_depth(const Emit *e); /* returns the number of open braces */
 const char *emit_text(const Emit *e, size_t *n);
 void emit_raw(Emit *e, const char *text, size_t n); /* appends text verbatim */
-void emit_add(Emit *e, const Emit *part);           /* appends another text
-                                                     * verbatim */
+void emit_add(Emit *e, const Emit *part);           /* appends text verbatim */
 /* Appends a call or prototype, head(args)tail, wrapped at commas to 80
  * columns. */
 void put_call(Emit *e, const char *head, const char *args, const char *tail);

@@ -243,8 +243,7 @@ static void check_ids(Spec *s, const char *key, const SpecIds *ids,
 
 static void check_sequences(Spec *s)
 {
-    const SpecIds *all = &s->suppress; /* each sequence is preceded by its
-                                          length */
+    const SpecIds *all = &s->suppress; /* each sequence follows its length */
 
     for (int64_t i = 0; i < all->n; i += 1 + all->at[i]) {
         const SpecIds sequence = { all->at + i + 1, all->at[i] };

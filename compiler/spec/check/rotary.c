@@ -118,8 +118,7 @@ static double longrope_factor(const SpecScaling *is)
 static const struct {
     double (*rate)(const Stretch *x, int64_t pair);
     double (*factor)(const SpecScaling *is);
-    const char *needs[4]; /* required keys of positions.scaling; ends with
-                             NULL */
+    const char *needs[4]; /* required keys of positions.scaling, NULL at end */
 } scalings[] = {
     [ScalingNone]     = { unscaled, one,             { NULL } },
     [ScalingDynamic]  = { dynamic,  one,             { "factor" } },

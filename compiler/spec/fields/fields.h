@@ -14,15 +14,13 @@ typedef enum {
     FieldReals, /* a list of numbers */
     FieldIds,   /* a token id or a list of them; the first one, or -1, is also
                    stored at `also` */
-    FieldSequences, /* a list of ids and of lists of ids, each stored after
-                       its length */
+    FieldSequences, /* list of ids and lists of ids, each after its length */
     FieldBool,
     FieldEnum,       /* one of words[], stored as its index */
     FieldFlags,      /* a list of words[], stored as bits */
     FieldScale,      /* one of words[], stored as its index, or a number,
                         stored at `also` with the index after the last word */
-    FieldActivation, /* a word of activations.h; at `also`: true if it is
-                        gated */
+    FieldActivation, /* word of activations.h; at `also`: true if it is gated */
     FieldMask,       /* words and parts of a MaskSpec, alone or in a list */
     FieldDtypes,     /* one of words[], or a map from names to words */
     FieldLayers,     /* rows of a pattern, stored as text */
@@ -88,8 +86,7 @@ int field_find(const char *key);   /* index in fields[]; -1: unknown key */
 bool field_group(const char *key); /* true if there is a field below the key */
 /* True if `key` is below `group`: norm.place is below norm. */
 bool field_below(const char *key, const char *group);
-int field_row(const char *key); /* index in fields[]; dies if the key is
-                                   unknown */
+int field_row(const char *key); /* index in fields[]; dies if it is unknown */
 /* Returns the row of the map that a path with a weight's name belongs to, e.g.
  * the row of dtype for "dtype.encoder.0"; -1: none. */
 int field_of_name(const char *path);
@@ -101,8 +98,7 @@ typedef struct {
 } NamePair;
 typedef struct {
     const Yaml **value; /* value of each row; NULL: not written */
-    bool *spread;       /* true for each row that was set by the key of a row
-                           above it */
+    bool *spread;       /* true for rows that the key of a row above set */
     const Yaml **under; /* value that the row's value replaced, from another
                            file or option; NULL: none */
     Pos *unset;         /* position of the --set that removed the row's value */
@@ -123,8 +119,7 @@ Written *written_over(Arena *a, const Written *w, const Yaml *row, Side side,
  * errors. */
 Spec *spec_resolve(Arena *a, const char *path, const Written *w,
                    unsigned sides);
-uint64_t hash_spec(Arena *a, const Spec *s); /* hash of all fields that
-                                                affect results */
+uint64_t hash_spec(Arena *a, const Spec *s); /* hashes what affects results */
 
 /* layers.c. patterned_sides() returns bits by Side of the stacks that a pattern
  * describes; read_layers() reads the patterns of a checked spec. */
@@ -186,8 +181,7 @@ extern const char *const weight_names[];
 enum { MostNameBytes = 256 };
 bool known_prefix(const char *ours); /* true if it is the beginning of a
                                         canonical name */
-char *name_text(Arena *a, const SpecName *n); /* the row as one line, for the
-                                                 hash */
+char *name_text(Arena *a, const SpecName *n); /* the row as a line, to hash */
 /* True if `name` begins with the segments of `pattern`. Sets *m to the rest of
  * the name and to the numbers at {i} and {e}. */
 typedef struct {

@@ -30,8 +30,7 @@ typedef struct {
     const Safetensors *file;
     Modules ours, theirs;
     bool both; /* the model has an encoder and a decoder */
-    bool flat; /* the file has no layers: all layers of the model share its
-                  weights */
+    bool flat; /* the file has no layers: the model's layers share weights */
 } Proposal;
 
 /* For each weight, the ends of its name in other tools, the likeliest first. A

@@ -19,8 +19,7 @@ static json_t *words_schema(const char *const *words)
         json_array_append_new(list, json_string(words[i]));
         if (strcmp(words[i], "false") == 0) /* YAML reads this as a boolean */
             json_array_append_new(list, json_false());
-        if (strcmp(words[i], "true") == 0) /* YAML reads this as a boolean
-                                              too */
+        if (strcmp(words[i], "true") == 0) /* in YAML this is a boolean too */
             json_array_append_new(list, json_true());
     }
     return json_pack("{s:o}", "enum", list);

@@ -22,8 +22,7 @@ typedef enum {
 
 typedef struct {
     const char *theirs; /* names in other tools, separated by blanks */
-    const char *ours;   /* keys of a spec, separated by blanks; each gets the
-                           value */
+    const char *ours;   /* keys, separated by blanks; each gets the value */
     HintHow how;
     const char *more;
 } Hint;
@@ -38,13 +37,11 @@ extern const int n_word_hints;
 extern const WordHint word_choices[]; /* `ours` is the text of a note */
 extern const int n_word_choices;
 
-typedef struct { /* a family of models, with facts that its config.json
-                    leaves out */
+typedef struct { /* a family of models, with facts not in its config.json */
     const char *theirs;
     bool gated; /* its feed-forward network is gated */
     int first;  /* rows of the position table that are not used, at its start */
-    const char *lines; /* lines `key: value` of a spec, each ending with a
-                          newline */
+    const char *lines; /* lines `key: value` of a spec, with newlines */
 } Family;
 extern const Family families[];
 extern const int n_families;

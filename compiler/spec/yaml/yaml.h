@@ -22,8 +22,7 @@ struct Yaml {
  * and further documents. Reports a duplicate key, but continues and keeps the
  * first one. */
 Yaml *yaml_parse(Arena *a, const Source *src, size_t start);
-Yaml *yaml_get(const Yaml *map, const char *key); /* value of a key; NULL:
-                                                     absent */
+Yaml *yaml_get(const Yaml *map, const char *key); /* value of a key, or NULL */
 
 /* ---- yaml_error.c ---- */
 
