@@ -18,8 +18,8 @@ int text_columns(const char *s);
 const char *number_text(Arena *a, double x);
 char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-" if unknown */
 /* Formats a number of bytes with two or three digits: "63.1 KiB" if binary,
- * else "63.1 kB" or, with two digits, "63 kB". digits 0: as
- * many as it needs, at most four: "1.25 MiB", "2 MiB". */
+ * else "63.1 kB" or, with two digits, "63 kB". With digits 0 it has as many as
+ * it needs, at most four: "1.25 MiB", "2 MiB". */
 char *bytes_text(Arena *a, double bytes, bool binary, int digits);
 /* Returns n bytes of a spec, followed by the mark that looks.h defines. */
 const char *marked_spec(Arena *a, const char *text, size_t n);

@@ -7,8 +7,8 @@
  *   rows is present if one of these parts is. `main` and `threads` are not
  *   functions: they mean the program, and the code that divides a call.
  *
- * `attnc compile --parts` accepts the names. emit.h and emit/file/parts.c
- * define PART before they include this file, which undefines it. */
+ * `attnc compile --parts` accepts the names. Files define PART before
+ * they include this one, which undefines it. */
 
 #ifndef PART
 #define PART(...)

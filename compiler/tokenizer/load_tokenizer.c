@@ -1,7 +1,6 @@
 /* load_tokenizer.c: selects the reader of a tokenizer file by the file's
  * content. */
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tokenizer/reader.h"

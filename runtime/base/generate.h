@@ -9,7 +9,8 @@
 /* Options of the logits processors, a table of functions that change each row
  * of logits before the search reads it. A logit of -INFINITY forbids a token.
  * Scores are computed from the changed logits, so the share of forbidden tokens
- * goes to the other tokens. */
+ * goes to the other tokens. Numbers, which options set, come before the lists.
+ */
 struct attn_process {         /* zero turns an option off */
     int64_t min_length;       /* no end token before this many tokens */
     float repetition_penalty; /* 0 or 1: off */

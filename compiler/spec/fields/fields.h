@@ -126,8 +126,6 @@ uint64_t hash_spec(Arena *a, const Spec *s); /* hashes what affects results */
 unsigned patterned_sides(const Written *w);
 void read_layers(Arena *a, Spec *s, const Written *w);
 
-/* path.c */
-
 /* field_text.c: words and numbers. */
 bool parse_int(const char *text, int64_t *value);
 bool parse_real(const char *text, double *value);
