@@ -48,8 +48,7 @@ INLINE const char *number_lines(tile_sums sum, int mr, int nr, int does,
     return next;
 }
 
-//: scale_sums needs: tile_sums word_at v_words
-/* Sums times the scales of their columns. */
+//: read_scales needs: word_at v_words
 INLINE void read_scales(v *scale, int nr, const uint8_t *b, int64_t ldb)
 {
 #define SCALE(j)                                                               \
@@ -58,6 +57,8 @@ INLINE void read_scales(v *scale, int nr, const uint8_t *b, int64_t ldb)
     EACH_VECTOR(SCALE)
 }
 
+//: scale_sums needs: tile_sums read_scales
+/* Sums times the scales of their columns. */
 INLINE void row_scale(v *sum, int nr, const v *scale)
 {
 #define TIMES_SCALE(j)                                                         \
@@ -218,7 +219,7 @@ INLINE const char *dot_lines(struct integer_sums *s, int mr, int nr, int does,
     return next;
 }
 
-//: dot_end needs: dot_lines scale_sums v_both v_splat float_at
+//: dot_end needs: dot_lines tile_sums read_scales v_both v_splat float_at
 /* Sums as floats, times the scales of rows and columns. */
 INLINE void row_end(v *sum, int nr, int does, const v_int *high,
                     const v_int *low, v unit, const v *scale)
