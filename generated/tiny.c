@@ -216,8 +216,7 @@ struct attn_batch {
     int64_t rows;          /* number of rows in all sequences */
     const int32_t *start;  /* [sequences + 1] first row of each sequence */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: number of earlier rows in
-                              the cache */
+    const int32_t *past;   /* [sequences] decode: earlier rows in the cache */
     const int32_t *select; /* [selected] decode: indices of the rows whose
                               logits are needed */
     int64_t selected;      /* number of selected rows, at most `rows` */
@@ -244,8 +243,7 @@ struct attn_batch {
      * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] first key row of each
-                                 sequence */
+    const int32_t *key_start; /* [sequences + 1] first key row of each */
     float *output;            /* decode: [selected, output_columns]; others:
                                  [rows, output_columns] or, if pooled,
                                  [sequences, output_columns]. Not used by
@@ -2688,8 +2686,7 @@ struct attn_model {
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: the model reads token
-                            ids */
+    int64_t input_width; /* numbers in an input row; 0: it reads ids */
     int64_t class_token; /* learned rows (class and distillation token) in
                             front of each source sequence */
     int64_t types;       /* number of token types; 0: the model reads none */
@@ -2729,7 +2726,8 @@ struct attn_model {
 /* Options of the logits processors, a table of functions that change each row
  * of logits before the search reads it. A logit of -INFINITY forbids a token.
  * Scores are computed from the changed logits, so the share of forbidden tokens
- * goes to the other tokens. */
+ * goes to the other tokens. Numbers, which options set, come before the lists.
+ */
 struct attn_process {         /* zero turns an option off */
     int64_t min_length;       /* no end token before this many tokens */
     float repetition_penalty; /* 0 or 1: off */
@@ -2767,8 +2765,7 @@ struct attn_search_options {
     float alpha;
     int64_t max_output;      /* most tokens of an answer, with the end token;
                                 0: the number of positions of the model */
-    int64_t max_output_plus; /* if not negative, another limit: source rows +
-                                this */
+    int64_t max_output_plus; /* if >= 0, another limit: source rows + this */
     int64_t max_input;       /* longer inputs are truncated; 0: no limit */
     float patience;          /* recorded rule: stops after round(beam *
                                 patience) answers */
@@ -2777,21 +2774,19 @@ struct attn_search_options {
     int64_t ends_count;
     const int32_t *prefix; /* [prefix_n] first tokens of every answer */
     int64_t prefix_n;
-    int64_t want_scores; /* greedy: 0 skips the computation of
-                            log-probabilities */
+    int64_t want_scores; /* greedy: 0 skips computing log-probabilities */
     struct attn_process process;
     struct attn_sampling sampling;        /* only if beam is 1 */
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
 struct attn_hypothesis {   /* one answer, in the search's arena */
-    const int32_t *tokens; /* answer without start and end token, but with
-                              the prefix */
+    const int32_t *tokens; /* answer without start and end token, but with the
+                              prefix */
     int64_t n;
     int64_t ended;         /* 1: the end token came; 0: the limit was reached */
     float score;           /* after the length penalty */
-    float log_probability; /* sum of log-probabilities, without length
-                              penalty */
+    float log_probability; /* sum of log-probabilities, no length penalty */
 };
 
 /* Reference-counted pages of keys and values, which sequences share. A slot is
@@ -2817,8 +2812,7 @@ struct attn_cache {  /* all caches of ATTN_SELF, or all of ATTN_CROSS */
 
 enum {
     ATTN_STREAM_END = -1, /* the end token or a stop token was chosen */
-    ATTN_STREAM_FULL = -2 /* there is no space for a token, or no token is
-                             allowed */
+    ATTN_STREAM_FULL = -2 /* no space for a token, or no token is allowed */
 };
 
 struct attn_stream_room { /* memory that streams opened together share */
@@ -2874,8 +2868,7 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
                             * file compiled with -DATTNC_THREADS -pthread */
     const struct attn_parallel *parallel; /* the caller's threads, used instead
                                            * of `threads` */
-    int64_t max_input;  /* maximum tokens or rows of an input; 0: the model's
-                         * limit */
+    int64_t max_input;  /* maximum tokens or rows of inputs; 0: the model's */
     int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
     int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
     int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
@@ -3006,8 +2999,7 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int32_t *scratch /* [n*(width+2)] */);
 
 /* ---- math.c ---- */
-ATTN_API float attn_exp(float x); /* error <= 1.5 ulp; bit-identical
-                                     everywhere */
+ATTN_API float attn_exp(float x); /* error <= 1.5 ulp; equal bits everywhere */
 ATTN_API float attn_log(float x); /* error <= 2 ulp, for x > 0 */
 /* Returns a token's log-probability. It is never above 0, despite rounding. */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp);
@@ -3110,8 +3102,7 @@ struct attn_search_state {
     struct attn_batch batch; /* the batch of a call; the next arrays belong
                                 to the batch */
     int32_t *source_ids, *source_start, *source_rows_of;
-    float *source_input; /* used instead of source_ids if the model reads
-                            numbers */
+    float *source_input; /* instead of source_ids if it reads numbers */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;  /* [slots][target_vocab] logits of each hypothesis */
@@ -3212,15 +3203,13 @@ struct attn_restore_request { /* arguments for restoring a stream */
 #ifndef ATTN_SCORE_2
 #define ATTN_SCORE_2
 
-struct attn_score_request { /* a source and a target, with memory to score
-                               the target */
+struct attn_score_request { /* source and target, with memory to score it */
     const struct attn_model *model;
     const void *bound;
     int32_t start;         /* start token; -1: none */
     const int32_t *source; /* [source_n] the source, or a decoder's prompt */
     int64_t source_n;      /* number of tokens in source[] */
-    const int32_t *prefix; /* [prefix_n] forced tokens before
-                              the target, not scored */
+    const int32_t *prefix; /* [prefix_n] forced before the target, not scored */
     int64_t prefix_n;      /* number of tokens in prefix[] */
     const int32_t *target; /* [target_n] the target, with the end token */
     int64_t target_n;      /* number of tokens in target[] */
@@ -3741,8 +3730,7 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
         memset(g->table, 0, (size_t)(c->slots * c->width) * sizeof(int32_t));
         memset(g->first, 0, (size_t)c->slots * sizeof(int32_t));
         memset(g->refs, 0, (size_t)g->pages * sizeof(int32_t));
-        for (int64_t q = 0; q < g->pages; q++) /* so that page 0 is taken
-                                                  first */
+        for (int64_t q = 0; q < g->pages; q++) /* takes page 0 first */
             g->free_list[q] = (int32_t)(g->pages - 1 - q);
         g->free_count = g->pages;
     }
@@ -3846,8 +3834,7 @@ struct cache_growth { /* growth of one slot in one group */
     int64_t first; /* first page that is still read; earlier pages are freed */
     int64_t have, want; /* number of pages before and after */
     int64_t used;       /* rows used in the last page; 0: the page is full */
-    int copies; /* the last page must be copied, because other slots use it
-                   too */
+    int copies; /* the last page must be copied: other slots use it too */
 };
 
 static void cache_plan_growth(struct cache_growth *w,
@@ -4192,8 +4179,7 @@ ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
 struct sampling {
     const struct attn_sampling *o;
     const float *logits;
-    int32_t *order; /* [n] the first heap_n are a heap; tokens removed from
-                       it follow */
+    int32_t *order; /* [n] first heap_n: a heap; then tokens removed from it */
     int64_t n, heap_n;
     float largest;
 };
@@ -5591,8 +5577,7 @@ struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* true if the call reads the source, false if it reads the
-                  target */
+    int first; /* true if it reads the source, false if it reads the target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -6393,8 +6378,7 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (answer < s->o.prefix_n)
         return stream_forced(s, s->o.prefix[answer]);
-    if (s->read == s->n) { /* the last token's logits were overwritten: read
-                              it again */
+    if (s->read == s->n) { /* the last logits were overwritten: read again */
         s->read--;
         attn_cache_cut(&r->self, s->slot, s->read);
     }
@@ -7113,8 +7097,7 @@ static const char *packed_damaged(struct packed *p, const char *text)
 
 /* ---- checks ---- */
 
-static const char packed_magic[] = "ATTNCW03"; /* the digits are the format's
-                                                  version */
+static const char packed_magic[] = "ATTNCW03"; /* digits: the version */
 
 static const char *packed_foreign(struct packed *p)
 {
@@ -7223,8 +7206,7 @@ static const char *packed_wrong_contents(struct packed *p)
 
 ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const char *from = (const char *)file + 16; /* after the members magic
-                                                   and page */
+    const char *from = (const char *)file + 16; /* after magic and page */
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 
@@ -7670,11 +7652,11 @@ static const char *handle_map(struct handle_file *f, const char *path)
     return NULL;
 }
 
-/* handle.c: an open model. Its memory is one block, and another one for the ids
- * of a text; its weights are mapped. These functions check their arguments, and
- * store errors as messages. An emitted file has handle_file.c before this file,
- * and after it handle_generate.c or, if the model does not generate,
- * handle_rows.c. */
+/* handle.c: an open model. It allocates two blocks: one for the handle and its
+ * work memory, one for the ids and scores of a text. Weights are mapped. The
+ * functions check their arguments, and store an error message in the handle. An
+ * emitted file has handle_file.c before this file, and after it
+ * handle_generate.c or, if the model does not generate, handle_rows.c. */
 
 enum {
     HANDLE_PIECE = 4096, /* maximum bytes of a token's text, including bytes
@@ -7691,8 +7673,7 @@ struct attn_handle {
     char why[ATTN_PACKED_TEXT]; /* error message of the last call, or "" */
     struct handle_file file;
     void *bound;
-    const struct attn_parallel *parallel; /* threads that run calls; NULL: one
-                                           * thread */
+    const struct attn_parallel *parallel; /* threads for calls; NULL: one */
     struct attn_parallel threads;         /* used if the model starts threads:
                                            * has their number */
     void *pool;                           /* thread pool, or NULL */
@@ -8405,8 +8386,7 @@ ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED]);
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb);
 
 /* ---- option_hints.c ---- */
-struct attn_synonym { /* other tools' names for an option, a row of
-                       * synonyms.h */
+struct attn_synonym { /* other tools' names for options, a row of synonyms.h */
     const char *answer, *names;
 };
 struct attn_options {        /* the options that a command accepts */
@@ -8430,7 +8410,8 @@ ATTN_API const char *attn_option_hint(const char *word,
 
 #endif
 
-/* words.c: texts of messages and of command lines. */
+/* words.c: helpers for error messages: names of uses, quoted text, and the edit
+ * distance for suggestions. */
 
 ATTN_API const char *attn_use_text(int use)
 {
@@ -8747,8 +8728,7 @@ enum {
     PROGRAM_ROWS = 8192,    /* rows after which a batch takes no more parts */
     PROGRAM_LINE = 1 << 20, /* maximum bytes of a line */
     PROGRAM_WHY = 512,      /* maximum bytes of a message */
-    PROGRAM_FILES = 2       /* maximum number of mapped files: the weights and a
-                             * state */
+    PROGRAM_FILES = 2       /* maximum mapped files: weights and a state */
 };
 
 struct room { /* memory that only grows */
@@ -8784,8 +8764,7 @@ struct program {
     char why[PROGRAM_WHY]; /* error in a line or an option */
     /* options */
     int use;        /* one of ATTN_FOR_LINES etc. */
-    uint64_t given; /* options that were given, as bits by row of
-                     * program_option */
+    uint64_t given; /* given options, as bits by row of program_option */
     struct attn_settings set;
     struct program_list stop, suppress;
     const char *prompt, *save_state, *load_state, *system;
@@ -8802,21 +8781,16 @@ struct program {
     int64_t parts; /* number of complete parts in this batch */
     int64_t ended; /* number of complete parts in all batches */
     int32_t start[PROGRAM_PARTS + 1]; /* first row of each part */
-    int bad[PROGRAM_PARTS];           /* [parts]: rejected, so it has no
-                                       * answer */
+    int bad[PROGRAM_PARTS];           /* [parts]: rejected, so not answered */
     int64_t last[PROGRAM_PARTS];      /* [parts]: number of the last line */
-    int refused;                      /* the part being read has an invalid
-                                       * line */
-    int64_t beyond; /* rows of that part beyond the maximum, which were
-                     * dropped */
+    int refused;                      /* the part read has an invalid line */
+    int64_t beyond; /* rows of that part beyond the maximum: dropped */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct room types; /* token types of the items, for --pairs */
-    int64_t more;      /* ids that a pair has in addition to those of its
-                        * texts */
+    int64_t more;      /* ids that a pair has besides those of its texts */
     struct attn_pool *pool;
-    const struct attn_parallel *parallel; /* threads that run calls; NULL: one
-                                           * thread */
+    const struct attn_parallel *parallel; /* threads for calls; NULL: one */
 };
 
 struct score_pair { /* ids of an input, and of an output with its end token */
@@ -9486,8 +9460,7 @@ static void file_watch(const struct program *p, const char *path,
     struct sigaction act;
     int i = 0;
 
-    while (program_files[i].at) /* ends, because the table has a place for every
-                                 * file */
+    while (program_files[i].at) /* ends: the table has a place for each file */
         i++;
     program_files[i].name = p->name;
     program_files[i].path = path;
@@ -9505,8 +9478,7 @@ static void file_watch(const struct program *p, const char *path,
 static const char *program_map(struct program *p, const char *path,
                                int64_t *bytes)
 {
-    static _Alignas(64) const char nothing[64]; /* the contents of an empty
-                                                 * file */
+    static _Alignas(64) const char nothing[64]; /* contents of empty files */
     const char *file = nothing;
     struct stat st;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -10190,8 +10162,7 @@ static void program_scores(struct program *p)
 
 enum {
     STATE_PATH = 4096 + 256
-}; /* maximum length of a path with a temporary
-    * suffix */
+}; /* maximum length of a path with a temporary suffix */
 
 static bool state_is_read(const struct program *p, const struct stat *st)
 {
@@ -10295,8 +10266,7 @@ static void state_put(struct program *p, const char *state, int64_t bytes)
     struct stat st;
     bool well;
 
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit then fails with
-                               * EFBIG */
+    signal(SIGXFSZ, SIG_IGN); /* writes beyond the limit fail with EFBIG */
     if (fd == STDOUT_FILENO) {
         fwrite(state, 1, (size_t)bytes, stdout);
         program_flush(p, stdout);
@@ -10327,20 +10297,16 @@ static void state_put(struct program *p, const char *state, int64_t bytes)
 
 struct program_stream {
     struct attn_stream s;
-    const struct attn_state_header *state; /* the state that was loaded, or
-                                            * NULL */
+    const struct attn_state_header *state; /* the loaded state, or NULL */
     int64_t state_bytes;
-    uint64_t weights;         /* hash of the weights, which a state must
-                               * match */
+    uint64_t weights;         /* hash of the weights; a state must match it */
     int begun;                /* the text continues an earlier one */
     FILE *to;                 /* stream for the answer: stderr if the state goes
                                * to stdout */
     int64_t n;                /* number of tokens in the prompt */
     int64_t printed;          /* number of ids printed */
-    int64_t count;            /* number of tokens in the answer, without the
-                               * prefix */
-    double from, first, last; /* times in seconds: start, first token, last
-                               * token */
+    int64_t count;            /* tokens in the answer, without the prefix */
+    double from, first, last; /* seconds at start, first and last token */
 };
 
 static double stream_now(void)

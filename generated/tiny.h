@@ -97,8 +97,7 @@ struct attn_batch {
     int64_t rows;          /* number of rows in all sequences */
     const int32_t *start;  /* [sequences + 1] first row of each sequence */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: number of earlier rows in
-                              the cache */
+    const int32_t *past;   /* [sequences] decode: earlier rows in the cache */
     const int32_t *select; /* [selected] decode: indices of the rows whose
                               logits are needed */
     int64_t selected;      /* number of selected rows, at most `rows` */
@@ -125,8 +124,7 @@ struct attn_batch {
      * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] first key row of each
-                                 sequence */
+    const int32_t *key_start; /* [sequences + 1] first key row of each */
     float *output;            /* decode: [selected, output_columns]; others:
                                  [rows, output_columns] or, if pooled,
                                  [sequences, output_columns]. Not used by
@@ -203,8 +201,7 @@ struct attn_model {
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: the model reads token
-                            ids */
+    int64_t input_width; /* numbers in an input row; 0: it reads ids */
     int64_t class_token; /* learned rows (class and distillation token) in
                             front of each source sequence */
     int64_t types;       /* number of token types; 0: the model reads none */
@@ -244,7 +241,8 @@ struct attn_model {
 /* Options of the logits processors, a table of functions that change each row
  * of logits before the search reads it. A logit of -INFINITY forbids a token.
  * Scores are computed from the changed logits, so the share of forbidden tokens
- * goes to the other tokens. */
+ * goes to the other tokens. Numbers, which options set, come before the lists.
+ */
 struct attn_process {         /* zero turns an option off */
     int64_t min_length;       /* no end token before this many tokens */
     float repetition_penalty; /* 0 or 1: off */
@@ -282,8 +280,7 @@ struct attn_search_options {
     float alpha;
     int64_t max_output;      /* most tokens of an answer, with the end token;
                                 0: the number of positions of the model */
-    int64_t max_output_plus; /* if not negative, another limit: source rows +
-                                this */
+    int64_t max_output_plus; /* if >= 0, another limit: source rows + this */
     int64_t max_input;       /* longer inputs are truncated; 0: no limit */
     float patience;          /* recorded rule: stops after round(beam *
                                 patience) answers */
@@ -292,21 +289,19 @@ struct attn_search_options {
     int64_t ends_count;
     const int32_t *prefix; /* [prefix_n] first tokens of every answer */
     int64_t prefix_n;
-    int64_t want_scores; /* greedy: 0 skips the computation of
-                            log-probabilities */
+    int64_t want_scores; /* greedy: 0 skips computing log-probabilities */
     struct attn_process process;
     struct attn_sampling sampling;        /* only if beam is 1 */
     const struct attn_parallel *parallel; /* NULL: one thread */
 };
 
 struct attn_hypothesis {   /* one answer, in the search's arena */
-    const int32_t *tokens; /* answer without start and end token, but with
-                              the prefix */
+    const int32_t *tokens; /* answer without start and end token, but with the
+                              prefix */
     int64_t n;
     int64_t ended;         /* 1: the end token came; 0: the limit was reached */
     float score;           /* after the length penalty */
-    float log_probability; /* sum of log-probabilities, without length
-                              penalty */
+    float log_probability; /* sum of log-probabilities, no length penalty */
 };
 
 /* Reference-counted pages of keys and values, which sequences share. A slot is
@@ -332,8 +327,7 @@ struct attn_cache {  /* all caches of ATTN_SELF, or all of ATTN_CROSS */
 
 enum {
     ATTN_STREAM_END = -1, /* the end token or a stop token was chosen */
-    ATTN_STREAM_FULL = -2 /* there is no space for a token, or no token is
-                             allowed */
+    ATTN_STREAM_FULL = -2 /* no space for a token, or no token is allowed */
 };
 
 struct attn_stream_room { /* memory that streams opened together share */
@@ -389,8 +383,7 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
                             * file compiled with -DATTNC_THREADS -pthread */
     const struct attn_parallel *parallel; /* the caller's threads, used instead
                                            * of `threads` */
-    int64_t max_input;  /* maximum tokens or rows of an input; 0: the model's
-                         * limit */
+    int64_t max_input;  /* maximum tokens or rows of inputs; 0: the model's */
     int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
     int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
     int64_t beam;       /* maximum beam of a search; 0: the spec's beam */

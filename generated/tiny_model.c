@@ -158,8 +158,7 @@ struct attn_batch {
     int64_t rows;          /* number of rows in all sequences */
     const int32_t *start;  /* [sequences + 1] first row of each sequence */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: number of earlier rows in
-                              the cache */
+    const int32_t *past;   /* [sequences] decode: earlier rows in the cache */
     const int32_t *select; /* [selected] decode: indices of the rows whose
                               logits are needed */
     int64_t selected;      /* number of selected rows, at most `rows` */
@@ -186,8 +185,7 @@ struct attn_batch {
      * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] first key row of each
-                                 sequence */
+    const int32_t *key_start; /* [sequences + 1] first key row of each */
     float *output;            /* decode: [selected, output_columns]; others:
                                  [rows, output_columns] or, if pooled,
                                  [sequences, output_columns]. Not used by
@@ -2163,8 +2161,7 @@ struct attn_model {
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: the model reads token
-                            ids */
+    int64_t input_width; /* numbers in an input row; 0: it reads ids */
     int64_t class_token; /* learned rows (class and distillation token) in
                             front of each source sequence */
     int64_t types;       /* number of token types; 0: the model reads none */
@@ -2559,8 +2556,7 @@ struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* true if the call reads the source, false if it reads the
-                  target */
+    int first; /* true if it reads the source, false if it reads the target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -2956,8 +2952,7 @@ static const char *packed_damaged(struct packed *p, const char *text)
 
 /* ---- checks ---- */
 
-static const char packed_magic[] = "ATTNCW03"; /* the digits are the format's
-                                                  version */
+static const char packed_magic[] = "ATTNCW03"; /* digits: the version */
 
 static const char *packed_foreign(struct packed *p)
 {
@@ -3066,8 +3061,7 @@ static const char *packed_wrong_contents(struct packed *p)
 
 ATTN_API uint64_t attn_packed_page(const void *file)
 {
-    const char *from = (const char *)file + 16; /* after the members magic
-                                                   and page */
+    const char *from = (const char *)file + 16; /* after magic and page */
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 

@@ -116,8 +116,7 @@ struct attn_batch {
     int64_t rows;          /* number of rows in all sequences */
     const int32_t *start;  /* [sequences + 1] first row of each sequence */
     const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: number of earlier rows in
-                              the cache */
+    const int32_t *past;   /* [sequences] decode: earlier rows in the cache */
     const int32_t *select; /* [selected] decode: indices of the rows whose
                               logits are needed */
     int64_t selected;      /* number of selected rows, at most `rows` */
@@ -144,8 +143,7 @@ struct attn_batch {
      * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] first key row of each
-                                 sequence */
+    const int32_t *key_start; /* [sequences + 1] first key row of each */
     float *output;            /* decode: [selected, output_columns]; others:
                                  [rows, output_columns] or, if pooled,
                                  [sequences, output_columns]. Not used by
@@ -222,8 +220,7 @@ struct attn_model {
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: the model reads token
-                            ids */
+    int64_t input_width; /* numbers in an input row; 0: it reads ids */
     int64_t class_token; /* learned rows (class and distillation token) in
                             front of each source sequence */
     int64_t types;       /* number of token types; 0: the model reads none */
