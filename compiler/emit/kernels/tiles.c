@@ -1,7 +1,6 @@
 /* tiles.c: a few rows times some panels of 16 columns. A tile is a line TILE()
- * of constants. They decide all conditions of the functions that it calls, which
- * are in vector_tiles.c and integer_tiles.c or, without vectors, in
- * scalar_tiles.c. */
+ * of constants. They decide all conditions of the functions that it calls: of
+ * vector_tiles.c and integer_tiles.c or, without vectors, of scalar_tiles.c. */
 
 //: tile_size
 /* Each row of the highest tile, each vector of the widest one: attnc prints as
