@@ -500,7 +500,8 @@ static void need_pieces(Gen *g, const Attention *a)
     const Weights *by = weights_of(a->n);
     need_keys(g);
     need_min(g);
-    need_panels(g, a->t, false);
+    if (!a->n->additive)
+        need_panels(g, a->t, false);
     need_panels(g, a->t, true);
     need_mask(g, mask);
     if (mask)
