@@ -130,7 +130,8 @@ struct attn_batch {
                                  [sequences, output_columns]. Not used by
                                  encode of an encoder-decoder, which fills
                                  the cross caches instead */
-    const struct attn_parallel *parallel; /* NULL: one thread */
+    const struct attn_parallel *parallel; /* NULL: one thread. A file without
+                                           * the part threads ignores it. */
 };
 
 #endif

@@ -200,7 +200,14 @@ static void test_steps(void **state)
                 "--seed=1 --set=kind=encoder --skip=fuse-attention "
                 "--set=ffn.type=experts --set=ffn.experts=4 "
                 "--set=ffn.chosen=2 --set=dtype=int8");
-    check_steps("tests/torch/gru_stack.yaml", "");
+    check_steps("models/tiny.yaml",
+                "--seed=1 --set=dtype=int4,arithmetic=int15");
+    static const char *const models[] = {
+        "additive_heads", "gru_stack", "latent",    "lstm",  "lstm_source",
+        "prefix",         "separable", "mask_file", "window"
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        check_steps(arena_printf(a, "tests/torch/%s.yaml", models[i]), "");
     check_steps("tests/torch/causal_convolution.yaml", "");
 }
 

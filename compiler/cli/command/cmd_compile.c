@@ -230,19 +230,25 @@ static bool lengths_fit(const Compile *c)
                        longest_output(c->e.plan));
 }
 
-/* Rejects options that need --freestanding or contradict it. */
-static void look_at_freestanding(const CompileCommand *o)
+/* Rejects options that the parts of the file, or --freestanding, exclude. */
+static void look_at_parts(const CompileCommand *o)
 {
+    if (parts_left_out(o) >> FileThreads & 1 && o->code.threads > 0)
+        fail(ExitUsage, "--threads needs the part threads: add it to --parts, "
+                        "or leave out --threads");
+    if (parts_left_out(o) >> FileSearch & 1 && o->max_output > 0)
+        fail(ExitUsage, "--max-output sizes the memory of a search: add the "
+                        "part search to --parts, or leave out --max-output");
     if (parts_left_out(o) >> FileMain & 1 && o->kinds >> EmitExe & 1)
         fail(ExitUsage, "--emit=exe makes the program, the part main: add it "
                         "to --parts, or leave out --emit=exe");
     if (o->freestanding && o->kinds >> EmitExe & 1)
         fail(ExitUsage, "--freestanding: the C file has no program, so "
                         "--emit=exe can't make one");
-    if (!o->freestanding && !o->plain
+    if (!o->freestanding && !o->plain && !(parts_left_out(o) >> FileHandle & 1)
         && (o->max_input > 0 || o->max_output > 0))
-        fail(ExitUsage, "--max-input and --max-output are for --freestanding, "
-                        "whose memory they size");
+        fail(ExitUsage, "--max-input and --max-output are for --freestanding "
+                        "or --parts without handle, whose memory they size");
 }
 
 /* Rejects a value of --march that only C can be written for, unless C is the
@@ -566,7 +572,7 @@ int cmd_compile(const CompileCommand *given)
     Fault why;
     const bool alone = is_stream(o->output); /* output to a stream has no files
                                               * next to it */
-    look_at_freestanding(o);
+    look_at_parts(o);
     look_at_plain(o);
     look_at_march(o);
     if (alone && o->kinds & (o->kinds - 1))
