@@ -1,12 +1,12 @@
-/* activations.c: the activations of spec/fields/activations.h, and what applies
- * them. A piece with _ACT in its name is there once for each activation; in any
- * other piece a line or a need with _ACT is; NUMBER_ACT is its number, v_OTHER
- * the function of a gated form's other factor, or nothing. Each is within
- * 4e-7 (1 + |result|), and NaN stays NaN. Rows may lie anywhere; y may be the
- * same memory as x, a or b.                                                 */
+/* activations.c: applies the activations of spec/fields/activations.h. A piece
+ * whose name has _ACT is emitted once for each activation; elsewhere a line or
+ * a need with _ACT is. NUMBER_ACT is the activation's number, v_OTHER the
+ * function of a gated form's other factor, or nothing. Each is within
+ * 4e-7 (1 + |result|), and NaN stays NaN. Rows need no alignment; y may be x, a
+ * or b. */
 
 //: v_clamp needs: v_splat v_max
-/* x, within -most .. most; NaN stays. */
+/* Returns x limited to -most .. most; NaN stays NaN. */
 INLINE v v_clamp(v x, float most)
 {
     x = v_max(v_splat(-most), x);
@@ -14,8 +14,8 @@ INLINE v v_clamp(v x, float most)
 }
 
 //: v_tanh needs: v_splat v_fma v_clamp v_exp_rest
-/* tanh x = m / (m + 2) with m = e^2x - 1, which loses nothing at 0. Where m is
- * -1 or far above 2 the result is -1 or 1. */
+/* Returns tanh x = m / (m + 2) with m = e^2x - 1, which is accurate near 0. A
+ * large |x| gives exactly -1 or 1. */
 INLINE v v_tanh(v x)
 {
     v scale;
@@ -26,7 +26,7 @@ INLINE v v_tanh(v x)
 }
 
 //: v_times_sigmoid needs: v_splat v_fma v_max v_exp
-/* x / (1 + e^-u), where u has the sign of x: no power of e is above 1. */
+/* Returns x / (1 + e^-u) for a u with the sign of x; e^-|u| cannot overflow. */
 INLINE v v_times_sigmoid(v x, v u)
 {
     const v zero = v_splat(0.0f);
@@ -36,8 +36,8 @@ INLINE v v_times_sigmoid(v x, v u)
 }
 
 //: v_sigmoid needs: v_splat v_max v_exp
-/* 1 / (1 + e^-x); below -88 as there. Small results keep
- * their digits. */
+/* Returns 1 / (1 + e^-x), taking x below -88 as -88. Small results stay
+ * accurate. */
 INLINE v v_sigmoid(v x)
 {
     const v one = v_splat(1.0f);
@@ -53,10 +53,10 @@ INLINE v v_relu(v x)
 }
 
 //: v_gelu needs: v_splat v_fma v_max v_exp
-/* x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016], which is max(x, 0)
- * less a erfc(a / sqrt 2) / 2, a = |x|: so the tail below 0 keeps its digits.
- * erfc(a / sqrt 2) / 2 = e^(-a^2 / 2) t P(t), t = 1 / (1 + 0.3 a), the form of
- * [Hastings 1955], P minimax. */
+/* Returns x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016]. It computes
+ * max(x, 0) - a erfc(a / sqrt 2) / 2 with a = |x|, so the tail below 0 stays
+ * accurate. erfc(a / sqrt 2) / 2 is e^(-a^2 / 2) t P(t), t = 1 / (1 + 0.3 a),
+ * in the form of [Hastings 1955] with a minimax P. */
 INLINE v v_gelu(v x)
 {
     const v one = v_splat(1.0f);
@@ -75,8 +75,8 @@ INLINE v v_gelu(v x)
 }
 
 //: v_gelu_tanh needs: v_splat v_fma v_times_sigmoid
-/* x (1 + tanh t) / 2, t = sqrt(2 / pi) (x + 0.044715 x^3), the same paper's:
- * (1 + tanh t) / 2 = 1 / (1 + e^-2t). */
+/* Returns x (1 + tanh t) / 2, t = sqrt(2 / pi) (x + 0.044715 x^3) [Hendrycks
+ * and Gimpel 2016]. (1 + tanh t) / 2 is 1 / (1 + e^-2t). */
 INLINE v v_gelu_tanh(v x)
 {
     const v slope = v_fma(x * x, v_splat(0x1.24448p-4f),
@@ -85,36 +85,36 @@ INLINE v v_gelu_tanh(v x)
 }
 
 //: v_silu needs: v_times_sigmoid
-/* x / (1 + e^-x) [Elfwing et al. 2017]. */
+/* Returns x / (1 + e^-x) [Elfwing et al. 2017]. */
 INLINE v v_silu(v x)
 {
     return v_times_sigmoid(x, x);
 }
 
 //: v_quick_gelu needs: v_splat v_times_sigmoid
-/* x / (1 + e^(-1.702 x)), an approximation of gelu by a sigmoid [Hendrycks and
- * Gimpel 2016, section 2]. */
+/* Returns x / (1 + e^(-1.702 x)), an approximation of gelu by a sigmoid
+ * [Hendrycks and Gimpel 2016, section 2]. */
 INLINE v v_quick_gelu(v x)
 {
     return v_times_sigmoid(x, x * v_splat(1.702f));
 }
 
 //: v_clipped_gelu needs: v_splat v_max v_quick_gelu
-/* quick_gelu of min(x, 7). */
+/* Returns quick_gelu of min(x, 7). */
 INLINE v v_clipped_gelu(v x)
 {
     return v_quick_gelu(-v_max(v_splat(-7.0f), -x));
 }
 
 //: v_clipped_plus_1 needs: v_splat v_clamp
-/* x within -7 .. 7, and 1 more. */
+/* Returns x limited to -7 .. 7, plus 1. */
 INLINE v v_clipped_plus_1(v x)
 {
     return v_clamp(x, 7.0f) + v_splat(1.0f);
 }
 
 //: load_some needs: v_load
-/* The next W of n floats; where there are fewer, and zeros. */
+/* Loads the next W of n floats; zeros replace those that are missing. */
 INLINE v load_some(const float *p, int64_t n)
 {
     float pad[W] = {0};
@@ -126,7 +126,7 @@ INLINE v load_some(const float *p, int64_t n)
 }
 
 //: store_some needs: v_store
-/* x to the next W of n floats. */
+/* Stores x to the next W of n floats, or to all n if there are fewer. */
 INLINE void store_some(float *p, v x, int64_t n)
 {
     float pad[W];
@@ -167,7 +167,7 @@ static void mul_rows(float *y, int64_t ldy, const float *a, int64_t lda,
 }
 
 //: kernel gate_rows_ACT needs: v_ACT v_OTHER load_some store_some
-/* act(a) b, the gated linear unit [Shazeer 2020]; b may have one of its own. */
+/* Sets y = act(a) other(b), a gated linear unit [Shazeer 2020]. */
 static void gate_rows_ACT(float *y, int64_t ldy, const float *a, int64_t lda,
                           const float *b, int64_t ldb, int64_t rows, int64_t d)
 {
@@ -183,7 +183,7 @@ static void gate_rows_ACT(float *y, int64_t ldy, const float *a, int64_t lda,
 }
 
 //: activate needs: v_ACT
-/* An activation that is known at run time only; any other number: none. */
+/* Applies an activation known only at run time, or none if act is another. */
 INLINE v activate(v x, int64_t act)
 {
     if (act == NUMBER_ACT) return v_ACT(x);
@@ -198,17 +198,17 @@ static void activate_floats_ACT(float *x, int64_t n)
 }
 
 //: activate_floats needs: activate_floats_ACT
-/* n numbers, whole vectors, by an activation that is known at run time only. */
+/* Applies an activation known only at run time to n floats, a multiple of W. */
 static void activate_floats(float *x, int64_t n, int64_t act)
 {
     if (act == NUMBER_ACT) activate_floats_ACT(x, n);
 }
 
 //: finish_rows needs: v_load v_store activate_floats
-/* An epilogue whose parts are known at run time only: y becomes
- * act(x + bias) + residual; NULL: absent. The rows of x are d floats apart, a
- * multiple of 16, and are overwritten; panels of y, bias and residual are ldp
- * apart. x or the residual may be y itself. */
+/* Applies an epilogue known only at run time: y = act(x + bias) + residual,
+ * where a NULL operand is left out. The rows of x have d floats, a multiple of
+ * 16, and are overwritten; panels of y, bias and residual are ldp floats apart.
+ * x or the residual may be y. */
 static void finish_rows(float *y, int64_t ldy, int64_t ldp, float *x,
                         int64_t rows, int64_t d, const float *bias,
                         const float *residual, int64_t ldr, int64_t act)
@@ -230,7 +230,7 @@ static void finish_rows(float *y, int64_t ldy, int64_t ldp, float *x,
 }
 
 //: v_softcap needs: v_tanh
-/* cap tanh(x / cap) [Bello et al. 2016, section 4, of logits]. */
+/* Returns cap tanh(x / cap) [Bello et al. 2016, section 4, for logits]. */
 INLINE v v_softcap(v x, v cap)
 {
     return cap * v_tanh(x / cap);

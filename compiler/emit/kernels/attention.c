@@ -1,10 +1,10 @@
-/* attention.c: the keys and values of one page of the cache, and the softmax
- * between the two products of attention, in the operations of vector.c or
- * scalar.c. Chunks of s, o and pages are padded; x and y are not.           */
+/* attention.c: stores keys and values in pages of the cache and computes
+ * softmax between attention's two products, with the operations of vector.c or
+ * scalar.c. Chunks of s, o and pages are padded; x and y are not. */
 
 //: kernel pack_keys needs: transpose_4x4
-/* Keys at .. at + rows - 1, of one page of 64: panels of 16 keys, the d_k
- * elements one below the other, so that Q K^T is a tile's product. */
+/* Stores keys at .. at + rows - 1 in their page of 64. In a panel of 16 keys
+ * the d_k elements lie below each other, so that a tile can compute Q K^T. */
 static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
                       int64_t d_k, int64_t at)
 {
@@ -31,8 +31,8 @@ static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
 }
 
 //: kernel pack_values needs: v_load v_store padded_16
-/* Values at .. of one page: panels of 16 columns, 64 rows each; columns beyond
- * d_v are 0. */
+/* Stores rows of values from position `at` on in their page, whose panels have
+ * 16 columns and 64 rows. Columns from d_v on are 0. */
 static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
                         int64_t d_v, int64_t at)
 {
@@ -61,9 +61,9 @@ static void prefetch_keys(const float *k, int64_t n, int64_t d_k,
 }
 
 //: kernel score_bias_row needs: load_some v_load v_store
-/* Adds to the score of query i and key j what is at by_distance[j - i]: a table
- * by the key's distance from the query, so by_distance is where key 0 of the
- * chunk is from query 0. Entries are divided by softmax_chunk's scale. */
+/* Adds by_distance[j - i] to the score of query i and key j. by_distance points
+ * to the bias of query 0 and key 0 of the chunk; its entries are already
+ * divided by softmax_chunk's scale. */
 static void score_bias_row(float *s, int64_t rows, int64_t keys,
                            const float *by_distance)
 {
@@ -75,9 +75,9 @@ static void score_bias_row(float *s, int64_t rows, int64_t keys,
 }
 
 //: kernel softmax_begin
-/* Online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys, as in
- * FlashAttention [Dao et al. 2022, algorithm 1]: for each row the maximum so
- * far, 16 lanes of the sum, and o, the sum of p v that is not divided yet. */
+/* Begins an online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys,
+ * as in FlashAttention [Dao et al. 2022, algorithm 1]. A row has the maximum so
+ * far, 16 lanes of the sum, and o, the sum of p v before division. */
 static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
                           int64_t ldo)
 {
@@ -90,7 +90,7 @@ static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
 }
 
 //: kernel softmax_sink
-/* One more score of each row, which no value has: all rows begin with it. */
+/* Begins each row with a sink: one more score, which has no value. */
 static void softmax_sink(int64_t rows, float score, float *max, float *sum)
 {
     for (int64_t i = 0; i < rows; i++) {
@@ -100,8 +100,8 @@ static void softmax_sink(int64_t rows, float score, float *max, float *sum)
 }
 
 //: v_exp2 needs: v_splat v_fma v_max v_power_of_2
-/* 2^t within an ulp, t <= 127; below -126.5 it is 0, so is 2^-inf; NaN stays.
- * t = n + f with |f| <= 1/2; 2^f = 1 + f P(f), P minimax. */
+/* Returns 2^t within an ulp for t <= 127, and 0 below -126.5; NaN stays NaN.
+ * With t = n + f, |f| <= 1/2, it computes 2^f as 1 + f P(f), P minimax. */
 INLINE v v_exp2(v t)
 {
     const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
@@ -119,7 +119,7 @@ INLINE v v_exp2(v t)
 }
 
 //: v_sigmoid2 needs: v_splat v_max v_exp2
-/* 1 / (1 + 2^-t); below -126.5 it is 0, so it is of -inf; NaN stays. */
+/* Returns 1 / (1 + 2^-t), which is 0 below -126.5; NaN stays NaN. */
 INLINE v v_sigmoid2(v t)
 {
     const v e = v_exp2(-v_max(v_splat(-126.0f), -t));
@@ -127,7 +127,7 @@ INLINE v v_sigmoid2(v t)
 }
 
 //: kernel sigmoid_row needs: v_splat v_sigmoid2 load_some store_some
-/* 1 / (1 + e^-x) of n elements. */
+/* Computes y = 1 / (1 + e^-x) for n elements. */
 static void sigmoid_row(float *y, const float *x, int64_t n)
 {
     const v by = v_splat(0x1.715476p+0f); /* log2 e */
@@ -143,7 +143,7 @@ static void sigmoid_begin(int64_t rows, float *o, int64_t ldo)
 }
 
 //: kernel sigmoid_page needs: v_load v_store v_splat v_sigmoid2
-/* s of the first `keys` of a chunk of 64 becomes 1 / (1 + 2^(-scale s)). */
+/* Replaces s by 1 / (1 + 2^(-scale s)) for the first `keys` of 64 keys. */
 static void sigmoid_page(float *s, int64_t rows, int64_t keys, float scale)
 {
     const v by = v_splat(scale);
@@ -155,8 +155,8 @@ static void sigmoid_page(float *s, int64_t rows, int64_t keys, float scale)
 }
 
 //: kernel sigmoid_chunk needs: sigmoid_page
-/* The same where row i sees keys from[i] to to[i] - 1, 64 at most: 0 for the
- * others of a chunk that any row sees. */
+/* Works like sigmoid_page() if row i sees keys from[i] .. to[i] - 1 of 64; the
+ * weights of its other keys become 0. */
 static void sigmoid_chunk(float *s, int64_t rows, const int64_t *from,
                           const int64_t *to, float scale)
 {
@@ -170,8 +170,8 @@ static void sigmoid_chunk(float *s, int64_t rows, const int64_t *from,
 }
 
 //: kernel additive_scores needs: v_load v_store v_splat v_fma v_tanh
-/* Scores by . tanh(q + k) [Bahdanau et al. 2015] of rows of q and panels of 16
- * keys, `panel` floats apart, where the d elements lie one below the other. */
+/* Sets s = by . tanh(q + k) [Bahdanau et al. 2015] for rows of q and panels of
+ * 16 keys, `panel` floats apart, whose d elements lie below each other. */
 static void additive_scores(int64_t rows, const float *q, int64_t ldq,
                             const float *k, int64_t panel, int64_t d,
                             int64_t panels, float *s, int64_t lds,
@@ -191,7 +191,7 @@ static void additive_scores(int64_t rows, const float *q, int64_t ldq,
 }
 
 //: chunk_max needs: v_load v_store v_max lane_max
-/* Of the first `wide` scores, 16 to 64; -inf at the end changes nothing. */
+/* Returns the largest of `wide` scores, a multiple of 16; padding is -inf. */
 static inline float chunk_max(const float *s, int64_t wide)
 {
     float lane[16];
@@ -205,7 +205,7 @@ static inline float chunk_max(const float *s, int64_t wide)
 }
 
 //: raise_max needs: v_load v_store v_splat v_exp2
-/* What was summed under the old maximum, as if under the new one. */
+/* Rescales a row's sums from its old maximum to the new one, `top`. */
 static inline void raise_max(float *restrict max, float top, float scale,
                              float *restrict sum, float *restrict o,
                              int64_t ldo)
@@ -219,12 +219,12 @@ static inline void raise_max(float *restrict max, float top, float scale,
 }
 
 //: chunk_exp needs: v_load v_store v_splat v_exp2
-/* The first `wide` of s become 2^(scale (s - max)); the terms are added to
- * their lanes. */
+/* Replaces the first `wide` of s by 2^(scale (s - max)) and adds these to the
+ * 16 lanes of sum. */
 static inline void chunk_exp(float *restrict s, int64_t wide, float max,
                              float scale, float *restrict sum)
 {
-    if (max == -INFINITY)        /* so are all scores: 0, not NaN */
+    if (max == -INFINITY)        /* all are -inf: 0, not NaN */
         max = 0.0f;
     const v m = v_splat(max), by = v_splat(scale);
     for (int64_t i = 0; i < 16; i += W) {
@@ -240,9 +240,9 @@ static inline void chunk_exp(float *restrict s, int64_t wide, float max,
 }
 
 //: softmax_scores needs: chunk_max raise_max chunk_exp
-/* The first `wide` of a chunk of 64 keys, -inf for those that a row does not
- * see. s becomes 2^(scale (s - max)). First the maxima of all rows, then the
- * powers: there is more to do side by side. Needs scale > 0. */
+/* Turns the first `wide` of 64 scores into weights 2^(scale (s - max)); keys
+ * that a row does not see have -inf. All maxima come before all powers, so that
+ * the powers of several rows overlap. Needs scale > 0. */
 static inline void softmax_scores(float *restrict s, int64_t wide,
                                   int64_t rows, float scale,
                                   float *restrict max, float *restrict sum,
@@ -258,7 +258,7 @@ static inline void softmax_scores(float *restrict s, int64_t wide,
 }
 
 //: softmax_wide needs: softmax_scores
-/* The same of some width: most are whole chunks. */
+/* Calls softmax_scores(), with a constant width in the common cases. */
 static void softmax_wide(float *restrict s, int64_t wide, int64_t rows,
                          float scale, float *restrict max, float *restrict sum,
                          float *restrict o, int64_t ldo)
@@ -272,8 +272,8 @@ static void softmax_wide(float *restrict s, int64_t wide, int64_t rows,
 }
 
 //: kernel softmax_page needs: softmax_wide
-/* All rows see the first `keys` of a chunk: their s becomes
- * 2^(scale (s - max)), and 0 for the others of the last 16. */
+/* Turns scores into weights 2^(scale (s - max)) if all rows see the first
+ * `keys` of a chunk. Other weights of the last 16 become 0. */
 static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
                          float scale, float *restrict max, float *restrict sum,
                          float *restrict o, int64_t ldo)
@@ -287,8 +287,8 @@ static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
 }
 
 //: kernel softmax_once needs: chunk_max chunk_exp
-/* All rows see the same keys, at most 64, and no others: softmax_begin() and
- * softmax_page() in one, for nothing was summed before. */
+/* Does softmax_begin() and softmax_page() in one if all rows see the same keys,
+ * at most 64, and no others. */
 static void softmax_once(float *restrict s, int64_t rows, int64_t keys,
                          float scale, float *restrict max, float *restrict sum)
 {
@@ -306,7 +306,7 @@ static void softmax_once(float *restrict s, int64_t rows, int64_t keys,
 }
 
 //: kernel softmax_chunk needs: softmax_wide
-/* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
+/* Works like softmax_page() if row i sees keys from[i] .. to[i] - 1 of 64. */
 static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
                           const int64_t *to, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
@@ -331,7 +331,7 @@ static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
 }
 
 //: kernel add_keys needs: v_load v_store v_splat v_fma
-/* o += p V of one row, of a few keys. */
+/* Adds p V of one row and a few keys to o. */
 static void add_keys(const float *p, int64_t keys, const float *values,
                      int64_t panels, float *o)
 {
@@ -346,8 +346,8 @@ static void add_keys(const float *p, int64_t keys, const float *values,
 }
 
 //: kernel heads_product needs: v_load v_store v_splat v_fma
-/* c = a b, or c += a b, of four rows with panels of their own, ldb apart: those
- * of row i at b[i]. What one row waits for, the others do not. */
+/* Computes c = a b, or c += a b, for four rows. Row i has its own panels, ldb
+ * apart, at b[i]. The four rows hide each other's latency. */
 static void heads_product(const float *a, int64_t lda, const float *const *b,
                           int64_t ldb, int64_t k, int64_t panels, float *c,
                           int64_t ldc, int64_t adds)
@@ -379,20 +379,20 @@ static void heads_product(const float *a, int64_t lda, const float *const *b,
 }
 
 //: type waiting when: w16
-struct waiting {         /* rows of a page that become weights while the
-                          * scores of other rows are computed */
+struct waiting {         /* pending rows of a page, which become weights
+                          * while other rows' scores are computed */
     int64_t rows;        /* 0: none */
-    float *s;            /* their scores, 64 a row, all seen */
+    float *s;            /* 64 scores a row, none masked */
     float scale;
     float max[16];       /* each row's maximum so far, to subtract */
     float by[16];        /* rescales each row's sums to the new maximum */
     float *sum, *o;      /* sums of its lanes and of p v */
     const float *v;      /* the page's values */
-    const float *next;   /* what is read soon */
+    const float *next;   /* data to prefetch */
 };
 
 //: weights_of_16 when: w16 needs: waiting v_load v_store v_splat v_exp2
-/* 2^(scale (s - max)) of the 16 scores at s; returns where the next are. */
+/* Turns the 16 scores at s into weights 2^(scale (s - max)). Returns s + 16. */
 INLINE float *weights_of_16(const struct waiting *w, float *s)
 {
     const v max = v_splat(w->max[(s - w->s) / 64]);
@@ -401,7 +401,7 @@ INLINE float *weights_of_16(const struct waiting *w, float *s)
 }
 
 //: kernel softmax_wait when: w16 needs: waiting chunk_max v_exp2
-/* `rows` rows of scores are there, 16 at most: their maxima so far. */
+/* Makes `rows` rows of scores pending, 16 at most, and updates their maxima. */
 static void softmax_wait(struct waiting *w, float *s, int64_t rows,
                          float scale, float *max)
 {
@@ -418,7 +418,7 @@ static void softmax_wait(struct waiting *w, float *s, int64_t rows,
 }
 
 //: kernel softmax_weights when: w16 needs: weights_of_16
-/* Scores of rows that wait become weights, where there are no others. */
+/* Turns pending scores into weights when no other scores are computed. */
 static void softmax_weights(const struct waiting *w)
 {
     for (float *s = w->s; s < w->s + w->rows * 64;)
@@ -426,7 +426,7 @@ static void softmax_weights(const struct waiting *w)
 }
 
 //: kernel softmax_add when: w16 needs: waiting v_load v_store v_splat
-/* Weights are added to their lanes, as chunk_exp does. */
+/* Rescales the sums of pending rows and adds the rows' weights. */
 static void softmax_add(const struct waiting *w)
 {
     for (int64_t i = 0; i < w->rows; i++) {
@@ -439,7 +439,7 @@ static void softmax_add(const struct waiting *w)
 }
 
 //: kernel softmax_end needs: v_load v_store v_splat lane_sum
-/* y = o / sum; 0 for a row that had no key. */
+/* Computes y = o / sum, or 0 for a row without keys. */
 static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
                         const float *sum, const float *o, int64_t ldo)
 {

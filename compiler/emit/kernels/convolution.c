@@ -1,7 +1,7 @@
-/* convolution.c: sums over the taps of a kernel, a column by itself. */
+/* convolution.c: depthwise convolutions, which sum taps column by column. */
 
 //: depthwise_store needs: store_some
-/* n of 2 W columns. */
+/* Stores n of 2 W columns: a to y, b to `more`. */
 INLINE void depthwise_store(float *y, v a, float *more, v b, int64_t n)
 {
     store_some(y, a, n);
@@ -10,7 +10,7 @@ INLINE void depthwise_store(float *y, v a, float *more, v b, int64_t n)
 }
 
 //: depthwise_begun needs: load_some
-/* n of 2 W sums, the second W of them to `more`. */
+/* Returns the first W of n sums and sets *more to the rest. */
 INLINE v depthwise_begun(const float *y, int64_t j, int64_t n, v *more)
 {
     if (n > W)
@@ -19,9 +19,8 @@ INLINE v depthwise_begun(const float *y, int64_t j, int64_t n, v *more)
 }
 
 //: depthwise_tile needs: v_load v_splat v_fma depthwise_begun depthwise_store
-/* Four rows of 2 W columns, of which n are there: y = x w + b, tap by tap.
- * x[4 t + i] is the row that tap t of row i reads. begun: y has sums of taps in
- * front of these. */
+/* Computes y = x w + b, tap by tap, for four rows and n of 2 W columns. Tap t
+ * of row i reads row x[4 t + i]. If begun, y has the sums of earlier taps. */
 INLINE void depthwise_tile(float *y, int64_t ldy, int64_t rows,
                            const float *const *x, int64_t taps,
                            const float *w, int64_t panel, const float *bias,
@@ -74,9 +73,9 @@ INLINE void depthwise_tile(float *y, int64_t ldy, int64_t rows,
 }
 
 //: kernel depthwise_rows needs: depthwise_tile
-/* Columns from .. to - 1 of up to four rows; w in panels of 16 columns, `panel`
- * floats each, from being at the first column of one. bias may be NULL. begun:
- * y has the sums of taps in front of these. */
+/* Computes columns from .. to - 1 of up to four rows. w has panels of 16
+ * columns, `panel` floats each; `from` begins a panel. bias may be NULL. If
+ * begun, y has the sums of earlier taps. */
 static void depthwise_rows(float *y, int64_t ldy, int64_t rows,
                            const float *const *x, int64_t taps,
                            const float *w, int64_t panel, const float *bias,

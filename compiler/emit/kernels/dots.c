@@ -1,6 +1,6 @@
-/* dots.c: integers in vectors: 4 W bytes are four numbers of each of W columns,
- * a 32-bit lane for a column. Sums of products of bytes are exact, so they have
- * the same bits by any of the instructions below.                           */
+/* dots.c: integer arithmetic in vectors. 4 W bytes hold four numbers of each of
+ * W columns; a column has a 32-bit lane. Sums of products of bytes are exact,
+ * so all instructions below give the same bits. */
 
 //: intrinsics when: x86
 #include <immintrin.h>
@@ -9,7 +9,7 @@
 #include <arm_neon.h>
 
 //: UNROLLED
-/* Before a short loop in which the number of the round should be a constant. */
+/* Unrolls the short loop after it, so that its index is a constant. */
 #if defined __clang__
 #define UNROLLED _Pragma("clang loop unroll(full)")
 #elif defined __GNUC__
@@ -19,11 +19,11 @@
 #endif
 
 //: v_columns needs: v
-/* In memory of bytes: one of each of W columns. */
+/* Holds one byte of each of W columns, in memory. */
 typedef uint8_t v_columns __attribute__((vector_size(W), may_alias));
 
 //: v_words needs: v
-/* In memory of bytes: four of each of W columns. */
+/* Holds four bytes of each of W columns, in memory. */
 typedef int32_t v_words __attribute__((vector_size(4 * W), may_alias));
 
 INLINE v_int v_load_words(const void *p)
@@ -39,7 +39,7 @@ INLINE v_int v_zero(const void *p)
 }
 
 //: v_spread needs: v_words
-/* Four bytes of a row, for every column. */
+/* v_spread() returns four bytes of a row in the lane of every column. */
 typedef int32_t v_word __attribute__((may_alias));
 INLINE v_int v_spread(const uint8_t *p)
 {
@@ -53,21 +53,21 @@ INLINE v v_float(v_int x)
 }
 
 //: v_columns_at needs: v_columns
-/* A byte of each of W columns. */
+/* Returns a byte of each of W columns, widened to 32 bits. */
 INLINE v_bits v_columns_at(const void *p)
 {
     return __builtin_convertvector(*(const v_columns *)p, v_bits);
 }
 
 //: v_both needs: v_float v_fma v_splat
-/* 128 high + low. */
+/* Returns 128 high + low. */
 INLINE v v_both(v_int high, v_int low)
 {
     return v_fma(v_splat(128.0f), v_float(high), v_float(low));
 }
 
 //: v_number8 needs: v_words v_float
-/* Number i of four of each column. */
+/* Returns number i of the four of each column. */
 INLINE v v_number8(const uint8_t *p, int64_t i, v step, v base)
 {
     const v_bits words = (v_bits)v_load_words(p);
@@ -77,8 +77,8 @@ INLINE v v_number8(const uint8_t *p, int64_t i, v step, v base)
 }
 
 //: v_step4 needs: v_columns_at v_float
-/* A number of int4, n in 0 .. 15, is (n - 8) step + offset, here as
- * (1 + n / 16) v_step4 + v_base4; each of these is exact. */
+/* An int4 number n in 0 .. 15 means (n - 8) step + offset. v_number4() computes
+ * it as (1 + n / 16) v_step4 + v_base4; each of these is exact. */
 INLINE v v_step4(const uint8_t *p)
 {
     return v_float((v_int)(v_columns_at(p) << 4));
@@ -91,7 +91,7 @@ INLINE v v_base4(const uint8_t *p)
 }
 
 //: v_number4 needs: v_step4 v_fma
-/* Number i of eight: its four bits become the first ones behind the point. */
+/* Returns number i of eight; its four bits become the first of a mantissa. */
 INLINE v v_number4(const uint8_t *p, int64_t i, v step, v base)
 {
     const v_bits words = (v_bits)v_load_words(p);
@@ -104,9 +104,9 @@ INLINE v v_number4(const uint8_t *p, int64_t i, v step, v base)
 typedef uint16_t v_halves __attribute__((vector_size(4 * W)));
 
 //: v_unpack4 needs: v_words v_columns_at v_halves
-/* The same as bytes, numbers i .. i + 3 of eight, i = 0 or 4. step is in both
- * halves of a lane, base, offset - 8 step, in all four bytes. A byte times step
- * carries nothing. */
+/* v_unpack4() returns numbers i .. i + 3 of eight as bytes, i = 0 or 4. A lane
+ * of steps has the step in both halves, one of bases has offset - 8 step in all
+ * four bytes. n step fits a byte, so it carries nothing into the next. */
 typedef uint8_t v_bytes __attribute__((vector_size(4 * W)));
 INLINE v_int v_steps(const uint8_t *p)
 {
@@ -132,7 +132,7 @@ INLINE void v_store_words(void *p, v_int x)
 }
 
 //: unpack_lines needs: v_unpack4 v_store_words
-/* 32 k of a panel of int4, from a line on, as int8. */
+/* Unpacks 32 k of a panel of int4, from `line` on, to int8. */
 static void unpack_lines(int8_t *to, const uint8_t *line, const uint8_t *step)
 {
     for (int64_t c = 0; c < 16; c += W) {
@@ -147,7 +147,7 @@ static void unpack_lines(int8_t *to, const uint8_t *line, const uint8_t *step)
 }
 
 //: unpack_groups needs: unpack_lines int4_steps int4_line copy_bytes
-/* A panel of int4 as one of int8. */
+/* Unpacks a panel of int4 to one of int8. */
 static void unpack_groups(int8_t *to, const uint8_t *panel, int64_t k,
                           int64_t shared)
 {
@@ -159,8 +159,8 @@ static void unpack_groups(int8_t *to, const uint8_t *panel, int64_t k,
 }
 
 //: v_put_wide when: wide needs: v_store_words v_halves
-/* Four numbers of each column in 16 bits: a line of the even ones, then one of
- * the odd ones. */
+/* Stores four numbers of each column in 16 bits: a line of the even ones, then
+ * one of the odd ones. */
 typedef int16_t v_shorts __attribute__((vector_size(4 * W)));
 INLINE void v_put_wide(void *p, v_int x)
 {
@@ -169,7 +169,7 @@ INLINE void v_put_wide(void *p, v_int x)
 }
 
 //: kernel widen_int8 when: wide needs: v_put_wide copy_bytes
-/* A panel of int8 in 16 bits. */
+/* Widens a panel of int8 to 16 bits. */
 static void widen_int8(int8_t *to, const int8_t *panel, int64_t k)
 {
     const int64_t stored = (k + 63) / 64 * 64;
@@ -180,7 +180,7 @@ static void widen_int8(int8_t *to, const int8_t *panel, int64_t k)
 }
 
 //: widen_lines when: wide needs: v_unpack4 v_put_wide
-/* 32 k of a panel of int4, from a line on, as int8 in 16 bits. */
+/* Widens 32 k of a panel of int4, from `line` on, to 16 bits. */
 static void widen_lines(int8_t *to, const uint8_t *line, const uint8_t *step)
 {
     for (int64_t c = 0; c < 16; c += W) {
@@ -195,7 +195,7 @@ static void widen_lines(int8_t *to, const uint8_t *line, const uint8_t *step)
 }
 
 //: widen_groups when: wide needs: widen_lines int4_steps int4_line copy_bytes
-/* A panel of int4 as one of int8 in 16 bits. */
+/* Widens a panel of int4 to 16 bits. */
 static void widen_groups(int8_t *to, const uint8_t *panel, int64_t k,
                          int64_t shared)
 {
@@ -219,42 +219,42 @@ static void widen_int4g64(int8_t *to, const uint8_t *panel, int64_t k)
 }
 
 //: v_dot_wide when: wide w8 needs: intrinsics v_words
-/* sum + two products of each column, of numbers of 16 bits. */
+/* Adds two products of 16-bit numbers to each column's sum. */
 INLINE v_int v_dot_wide(v_int sum, v_int x, v_int w)
 {
     return sum + (v_int)_mm256_madd_epi16((__m256i)x, (__m256i)w);
 }
 
 //: v_dot_wide when: wide w4 needs: intrinsics v_words
-/* sum + two products of each column, of numbers of 16 bits. */
+/* Adds two products of 16-bit numbers to each column's sum. */
 INLINE v_int v_dot_wide(v_int sum, v_int x, v_int w)
 {
     return sum + (v_int)_mm_madd_epi16((__m128i)x, (__m128i)w);
 }
 
 //: v_dot when: vnni w16 needs: intrinsics v_words
-/* sum + the four products of each column, of bytes of a row and weights. */
+/* Adds four products of a row's bytes and weights to each column's sum. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)w);
 }
 
 //: v_dot when: vnni w8 needs: intrinsics v_words
-/* sum + the four products of each column, of bytes of a row and weights. */
+/* Adds four products of a row's bytes and weights to each column's sum. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)_mm256_dpbusd_epi32((__m256i)sum, (__m256i)x, (__m256i)w);
 }
 
 //: v_dot when: vnni w4 needs: intrinsics v_words
-/* sum + the four products of each column, of bytes of a row and weights. */
+/* Adds four products of a row's bytes and weights to each column's sum. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)_mm_dpbusd_epi32((__m128i)sum, (__m128i)x, (__m128i)w);
 }
 
 //: v_dot when: avxvnni w8 needs: intrinsics v_words
-/* sum + the four products of each column, of bytes of a row and weights. */
+/* Adds four products of a row's bytes and weights to each column's sum. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)x,
@@ -262,15 +262,15 @@ INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 }
 
 //: v_dot when: avxvnni w4 needs: intrinsics v_words
-/* sum + the four products of each column, of bytes of a row and weights. */
+/* Adds four products of a row's bytes and weights to each column's sum. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)_mm_dpbusd_avx_epi32((__m128i)sum, (__m128i)x, (__m128i)w);
 }
 
 //: v_dot when: maddubs w16 needs: intrinsics v_words
-/* sum + the four products of each column: of bytes of a row and weights, all in
- * -127 .. 127: |w| times x with the sign of w, by twos, which fit 16 bits. */
+/* Adds four products of bytes in -127 .. 127 to each column's sum: |w| times x
+ * with the sign of w. Sums of two products fit 16 bits. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     const __mmask64 less = _mm512_movepi8_mask((__m512i)w);
@@ -281,8 +281,8 @@ INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 }
 
 //: v_dot when: maddubs w8 needs: intrinsics v_words
-/* sum + the four products of each column: of bytes of a row and weights, all in
- * -127 .. 127: |w| times x with the sign of w, by twos, which fit 16 bits. */
+/* Adds four products of bytes in -127 .. 127 to each column's sum: |w| times x
+ * with the sign of w. Sums of two products fit 16 bits. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     const __m256i q = _mm256_sign_epi8((__m256i)x, (__m256i)w);
@@ -291,8 +291,8 @@ INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 }
 
 //: v_dot when: maddubs w4 needs: intrinsics v_words
-/* sum + the four products of each column: of bytes of a row and weights, all in
- * -127 .. 127: |w| times x with the sign of w, by twos, which fit 16 bits. */
+/* Adds four products of bytes in -127 .. 127 to each column's sum: |w| times x
+ * with the sign of w. Sums of two products fit 16 bits. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     const __m128i q = _mm_sign_epi8((__m128i)x, (__m128i)w);
@@ -301,16 +301,14 @@ INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 }
 
 //: v_dot when: dotprod w4 needs: intrinsics v_words
-/* sum + the four products of each column: of bytes of a row and weights, all in
- * -127 .. 127. */
+/* Adds four products of bytes in -127 .. 127 to each column's sum. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     return (v_int)vdotq_s32((int32x4_t)sum, (int8x16_t)x, (int8x16_t)w);
 }
 
 //: v_dot when: plain needs: v_words
-/* sum + the four products of each column: of bytes of a row and weights, all in
- * -127 .. 127. */
+/* Adds four products of bytes in -127 .. 127 to each column's sum. */
 INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 {
     const v_bits a = (v_bits)x, b = (v_bits)w;
@@ -320,7 +318,7 @@ INLINE v_int v_dot(v_int sum, v_int x, v_int w)
 }
 
 //: v_row when: signed needs: v_spread v_zero
-/* Bytes of a row are q + 128, of which this makes q: sums start with 0. */
+/* Returns q from a row's bytes q + 128, so sums start with 0. */
 INLINE v_int v_row(const uint8_t *p)
 {
     return v_spread(p) ^ (int32_t)0x80808080;
@@ -328,13 +326,13 @@ INLINE v_int v_row(const uint8_t *p)
 #define v_start v_zero
 
 //: v_row when: unsigned needs: v_spread
-/* Bytes of a row are q + 128, so sums start with -128 times those of the
- * weights. */
+/* Sums start with -128 times the sum of the weights, because a row's bytes are
+ * q + 128. */
 #define v_row v_spread
 #define v_start v_load_words
 
 //: v_nibbles needs: v_words
-/* Numbers i .. i + 3 of eight of int4 as they are stored, i = 0 or 4. */
+/* Returns numbers i .. i + 3 of eight of int4 as stored, i = 0 or 4. */
 INLINE v_int v_nibbles(const uint8_t *p, int64_t i, v_int step, v_int offset)
 {
     (void)step;
@@ -343,8 +341,8 @@ INLINE v_int v_nibbles(const uint8_t *p, int64_t i, v_int step, v_int offset)
 }
 
 //: v_dot_group when: w16 maddubs needs: intrinsics v_words
-/* part + the four products of each column: of bytes of a row and nibbles, in
- * two halves of 16 bits, of a group at most; and times what both have. */
+/* v_dot_group() adds products of bytes and nibbles to two 16-bit sums a column,
+ * which hold 32 k. v_times_group() multiplies both and adds them. */
 INLINE v_int v_dot_group(v_int part, v_int x, v_int n)
 {
     const __m512i two = _mm512_maddubs_epi16((__m512i)n, (__m512i)x);
@@ -356,8 +354,8 @@ INLINE v_int v_times_group(v_int part, v_int factor)
 }
 
 //: v_dot_group when: w8 maddubs needs: intrinsics v_words
-/* part + the four products of each column: of bytes of a row and nibbles, in
- * two halves of 16 bits, of a group at most; and times what both have. */
+/* v_dot_group() adds products of bytes and nibbles to two 16-bit sums a column,
+ * which hold 32 k. v_times_group() multiplies both and adds them. */
 INLINE v_int v_dot_group(v_int part, v_int x, v_int n)
 {
     const __m256i two = _mm256_maddubs_epi16((__m256i)n, (__m256i)x);
@@ -369,8 +367,8 @@ INLINE v_int v_times_group(v_int part, v_int factor)
 }
 
 //: v_dot_group when: w4 maddubs needs: intrinsics v_words
-/* part + the four products of each column: of bytes of a row and nibbles, in
- * two halves of 16 bits, of a group at most; and times what both have. */
+/* v_dot_group() adds products of bytes and nibbles to two 16-bit sums a column,
+ * which hold 32 k. v_times_group() multiplies both and adds them. */
 INLINE v_int v_dot_group(v_int part, v_int x, v_int n)
 {
     const __m128i two = _mm_maddubs_epi16((__m128i)n, (__m128i)x);
@@ -382,7 +380,7 @@ INLINE v_int v_times_group(v_int part, v_int factor)
 }
 
 //: v_group when: maddubs needs: v_dot_group v_columns_at v_nibbles
-/* step, offset - 8 step, in both halves. */
+/* These return step, or offset - 8 step, in both halves of a lane. */
 INLINE v_int v_group_step(const uint8_t *p)
 {
     return (v_int)(v_columns_at(p) * 0x10001);
@@ -395,7 +393,7 @@ INLINE v_int v_group_base(const uint8_t *p)
 }
 
 //: row_peak needs: v_load load_some
-/* The largest |x| by its bits, of which those of NaN are the largest. */
+/* Returns the bits of the largest |x|; those of NaN compare as the largest. */
 static int32_t row_peak(const float *x, int64_t k)
 {
     v_int top = {0};
@@ -411,15 +409,15 @@ static int32_t row_peak(const float *x, int64_t k)
 }
 
 //: v_nearest needs: v_splat
-/* The bits of x + 1.5 * 2^23, |x| < 2^22: the integer next to x, the even one
- * of two, in the lowest 22. */
+/* Rounds x, |x| < 2^22, to an integer, ties to even. The result is the low 22
+ * bits of x + 1.5 * 2^23. */
 INLINE v_bits v_nearest(v x)
 {
     return (v_bits)(x + v_splat(0x1.8p+23f));
 }
 
 //: v_put_columns needs: v_columns
-/* The lowest byte of each lane. */
+/* Stores the lowest byte of each lane. */
 INLINE void v_put_columns(uint8_t *y, v_bits x)
 {
     *(v_columns *)y = __builtin_convertvector(x & 255, v_columns);

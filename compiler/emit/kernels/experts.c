@@ -1,6 +1,6 @@
-/* experts.c: which experts a row goes through, and its way to them and back, in
- * the operations of vector.c or scalar.c. Ids and places are int32_t where the
- * arena has floats. A row's result is made of this row alone, in one order. */
+/* experts.c: chooses the experts of a row, sends rows to them and combines
+ * their results, with the operations of vector.c or scalar.c. Ids and places
+ * are int32_t in memory of floats. A row's result depends on this row alone. */
 
 //: get_int
 static inline int64_t get_int(const float *at)
@@ -27,7 +27,7 @@ static void row_softmax_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: kernel row_scale_rows needs: scale_rows
-/* Each row by a number of its own. */
+/* Multiplies each row by a factor of its own. */
 static void row_scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                            const float *by, int64_t ldb, int64_t rows,
                            int64_t d)
@@ -37,9 +37,9 @@ static void row_scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: next_best
-/* The column of the largest of n numbers x, with b added where it is, that
- * comes behind `last`, whose value is *value: larger ones come first, of equal
- * ones the lower. -1: none does. First of all *value is INFINITY, last -1. */
+/* Returns the column after `last`, whose value is *value, by falling x (plus b
+ * unless NULL), then by rising column; -1 at the end. Sets *value. Begin with
+ * *value = INFINITY and last = -1. */
 static int64_t next_best(const float *x, const float *b, int64_t n,
                          int64_t last, float *value)
 {
@@ -70,7 +70,7 @@ static float group_score(const float *x, const float *b, int64_t n,
 }
 
 //: next_group needs: group_score
-/* The same of groups of n columns that are not in the bits of `taken`. */
+/* Returns the best group of n columns that is not in the bits of `taken`. */
 static int64_t next_group(const float *x, const float *b, int64_t n,
                           int64_t groups, int64_t pairs, uint64_t taken)
 {
@@ -89,7 +89,7 @@ static int64_t next_group(const float *x, const float *b, int64_t n,
 }
 
 //: kernel choose_rows needs: next_best put_int
-/* The ids of the k largest of d numbers, the largest first. b may be NULL. */
+/* Sets ids to the k largest of d numbers, the largest first. b may be NULL. */
 static void choose_rows(float *ids, int64_t ldi, const float *x, int64_t ldx,
                         const float *b, int64_t rows, int64_t d, int64_t k)
 {
@@ -98,7 +98,7 @@ static void choose_rows(float *ids, int64_t ldi, const float *x, int64_t ldx,
         float value = INFINITY;
         for (int64_t j = 0; j < k; j++) {
             const int64_t next = next_best(x, b, d, last, &value);
-            last = next < 0 ? 0 : next; /* NaN: any */
+            last = next < 0 ? 0 : next; /* only NaN is left */
             put_int(ids + j, last);
         }
         ids += ldi;
@@ -107,7 +107,7 @@ static void choose_rows(float *ids, int64_t ldi, const float *x, int64_t ldx,
 }
 
 //: kernel choose_of_groups needs: next_best next_group put_int
-/* The same of the columns of the best `some` of up to 64 groups. */
+/* Works like choose_rows(), in the best `some` of up to 64 column groups. */
 static void choose_of_groups(float *ids, int64_t ldi, const float *x,
                              int64_t ldx, const float *b, int64_t rows,
                              int64_t d, int64_t k, int64_t groups,
@@ -145,8 +145,8 @@ static void choose_of_groups(float *ids, int64_t ldi, const float *x,
 }
 
 //: kernel weigh_rows needs: get_int softmax_row
-/* The numbers of the ids: their softmax, or divided by their sum, or as they
- * are; times s. */
+/* Gathers the numbers of the ids, applies softmax if `softmax`, divides them by
+ * their sum if `normalize`, and multiplies them by s. */
 static void weigh_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                        const float *ids, int64_t ldi, int64_t rows, int64_t k,
                        float s, int64_t softmax, int64_t normalize)
@@ -168,8 +168,8 @@ static void weigh_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: kernel sort_routes needs: get_int put_int
-/* A stable sort of rows times k choices by their ids, below n, counting them:
- * end[e] is where those of e end, place[i * k + j] where that of row i is. */
+/* Sorts rows * k choices by their ids, below n: a stable counting sort. end[e]
+ * is where those of e end, place[i * k + j] where choice j of row i is. */
 static void sort_routes(float *end, float *place, const float *ids,
                         int64_t ldi, int64_t rows, int64_t k, int64_t n)
 {
@@ -196,8 +196,8 @@ static void sort_routes(float *end, float *place, const float *ids,
 }
 
 //: kernel expert_rows needs: get_int
-/* Of rows row .. row + rows - 1 those of expert e: how many, and how many there
- * are before the first of them. */
+/* Returns how many of the sorted rows row .. row + rows - 1 are expert e's.
+ * Sets *before to how many precede them. */
 static int64_t expert_rows(const float *end, int64_t e, int64_t row,
                            int64_t rows, int64_t *before)
 {
@@ -210,7 +210,7 @@ static int64_t expert_rows(const float *end, int64_t e, int64_t row,
 }
 
 //: kernel spread_rows needs: get_int copy_rows
-/* Each row to the k places of its choices. */
+/* Copies each row to the k places of its choices. */
 static void spread_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                         const float *place, int64_t rows, int64_t k, int64_t d)
 {
@@ -221,8 +221,7 @@ static void spread_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: kernel combine_rows needs: get_int v_load v_store v_splat v_fma fma1
-/* The sum of the rows at a row's places, each times its weight, in their order.
- */
+/* Adds up the rows at a row's places, each times its weight, in order. */
 static void combine_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                          const float *by, int64_t ldb, const float *place,
                          int64_t rows, int64_t k, int64_t d)

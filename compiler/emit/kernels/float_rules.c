@@ -1,4 +1,4 @@
-/* float_rules.c: what the compiler of an emitted file may do with floats.    */
+/* float_rules.c: keeps a compiler from changing an emitted file's floats. */
 
 //: float_rules
 #if !defined ATTNC_FAST_MATH                                                   \
@@ -8,9 +8,8 @@
 #error "-ffast-math and its parts change results and remove the check for \
 overflow; leave them out, or define ATTNC_FAST_MATH"
 #endif
-/* Products and sums are fused where it is written and nowhere else, so that
- * all compilers give the same bits. clang has no macros for the parts of
- * -ffast-math; where it can be told, it leaves the order of sums as it is. */
+/* Only explicit FMAs are fused, so that all compilers give the same bits. clang
+ * has no macros for the parts of -ffast-math; pragmas turn off two of them. */
 #if defined __clang__
 #pragma STDC FP_CONTRACT OFF
 #if !defined ATTNC_FAST_MATH && __clang_major__ >= 14

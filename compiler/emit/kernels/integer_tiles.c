@@ -1,18 +1,18 @@
-/* integer_tiles.c: what tiles call if weights are integers, in vectors. A line
- * of a panel, 64 bytes, has four numbers of each of 16 columns, or eight of 4
- * bits. Rows of floats are multiplied by one number of a column after the
- * other, as a float; rows of integers by four at once.                      */
+/* integer_tiles.c: the vector code of tiles with integer weights. A line of a
+ * panel has 64 bytes: four numbers of each of 16 columns, or eight of 4 bits.
+ * Rows of floats take one number of each column at a time, as a float; rows of
+ * integers take four. */
 
 //: word_at needs: v
-/* Returns the offset, in bytes, of vector j of lines that are so far apart. */
+/* Returns the offset of vector j in bytes, for panels `panel` bytes apart. */
 INLINE int64_t word_at(int64_t j, int64_t panel)
 {
     return j * W / 16 * panel + j * W % 16 * 4;
 }
 
 //: number_lines needs: ROLLED UNROLLED rows_add word_at tile_fetch
-/* Rows of floats: number i of a line, of all columns of a vector. int4 has a
- * step and an offset for each group of numbers. */
+/* number_step() multiplies rows of floats by number i of a line, of all columns
+ * of a vector. int4 has a step and an offset for each group of numbers. */
 typedef v tile_number(const uint8_t *line, int64_t i, v step, v offset);
 INLINE void number_step(tile_sums sum, int mr, int nr, tile_number *number,
                         const struct tile_operands *of, int64_t k,
@@ -27,7 +27,7 @@ INLINE void number_step(tile_sums sum, int mr, int nr, tile_number *number,
     rows_add(sum, mr, nr, (const float *)of->a + k + i, of->lda, w);
 }
 
-/* k .. end - 1 of lines of n numbers. Returns what to prefetch next. */
+/* Multiplies by lines of n numbers, k .. end - 1. Returns the next prefetch. */
 INLINE const char *number_lines(tile_sums sum, int mr, int nr, int does,
                                 tile_number *number, int n,
                                 const struct tile_operands *of, int64_t k,
@@ -58,7 +58,7 @@ INLINE void read_scales(v *scale, int nr, const uint8_t *b, int64_t ldb)
 }
 
 //: scale_sums needs: tile_sums read_scales
-/* Sums times the scales of their columns. */
+/* These multiply sums by the scales of their columns. */
 INLINE void row_scale(v *sum, int nr, const v *scale)
 {
 #define TIMES_SCALE(j)                                                         \
@@ -90,7 +90,7 @@ INLINE void int8_products(tile_sums sum, int mr, int nr, int does,
 }
 
 //: group_products needs: number_lines scale_sums v_number4 int4_line
-/* For int4: `shared` numbers have the same step and offset. */
+/* Multiplies by int4 weights, of which `shared` have one step and offset. */
 INLINE void group_products(tile_sums sum, int mr, int nr, int does,
                            const struct tile_operands *of, int64_t shared)
 {
@@ -127,8 +127,8 @@ INLINE void int4g64_products(tile_sums sum, int mr, int nr, int does,
 }
 
 //: integer_sums needs: tile_sums word_at v_words v_zero
-/* Rows of integers: sums of their bytes times weights. Those of int15 have the
- * lower bits in a second plane of bytes, `stored` behind the first. */
+/* These sum bytes of integer rows times weights. A row of int15 has its lower
+ * bits in a second plane of bytes, `stored` bytes after the first. */
 typedef v_int tile_integers[TileRows][TileVectors];
 struct integer_sums { tile_integers high, low; };
 typedef v_int tile_first(const void *p);
@@ -154,7 +154,7 @@ INLINE void first_sums(struct integer_sums *s, int mr, int nr,
 }
 
 //: dot_step needs: integer_sums v_spread
-/* Four numbers of each row, from k on, times vectors w. */
+/* dot_step() multiplies four numbers of each row, from k on, by vectors w. */
 typedef v_int tile_row(const uint8_t *a);
 typedef v_int tile_dot(v_int sum, v_int x, v_int w);
 INLINE void row_dot(v_int *sum, int nr, tile_dot *dot, v_int x, const v_int *w)
@@ -180,8 +180,8 @@ INLINE void dot_step(struct integer_sums *s, int mr, int nr, int does,
 }
 
 //: dot_lines needs: ROLLED UNROLLED dot_step word_at tile_fetch
-/* Four numbers of each column, from i on in a line, of which `four` makes
- * bytes. */
+/* dot_four() takes four numbers of each column from number i of a line; `four`
+ * makes bytes of them. */
 typedef v_int tile_four(const uint8_t *line, int64_t i, v_int step,
                         v_int offset);
 INLINE void dot_four(struct integer_sums *s, int mr, int nr, int does,
@@ -198,7 +198,7 @@ INLINE void dot_four(struct integer_sums *s, int mr, int nr, int does,
     dot_step(s, mr, nr, does, row, dot, of, k + i, stored, w);
 }
 
-/* k .. end - 1 of lines of n numbers, 4 or 8. Returns what to prefetch next. */
+/* Multiplies by lines of n = 4 or 8 numbers. Returns the next prefetch. */
 INLINE const char *dot_lines(struct integer_sums *s, int mr, int nr, int does,
                              tile_four *four, int n, tile_row *row,
                              tile_dot *dot, const struct tile_operands *of,
@@ -220,7 +220,7 @@ INLINE const char *dot_lines(struct integer_sums *s, int mr, int nr, int does,
 }
 
 //: dot_end needs: dot_lines tile_sums read_scales v_both v_splat float_at
-/* Sums as floats, times the scales of rows and columns. */
+/* These convert sums to floats, times the scales of rows and columns. */
 INLINE void row_end(v *sum, int nr, int does, const v_int *high,
                     const v_int *low, v unit, const v *scale)
 {
@@ -248,7 +248,7 @@ INLINE void dot_end(tile_sums sum, const struct integer_sums *s, int mr, int nr,
 }
 
 //: line_dots needs: dot_lines dot_end
-/* Weights that are bytes, or as wide as the bytes of a row. */
+/* Returns weights as stored: bytes, or 16 bits if rows are widened too. */
 INLINE v_int stored_four(const uint8_t *line, int64_t i, v_int step,
                          v_int offset)
 {
@@ -289,7 +289,7 @@ INLINE void wide_dots(tile_sums sum, int mr, int nr, int does,
 }
 
 //: group_dots needs: dot_end vector_at v_row v_dot v_unpack4 int4_line
-/* For int4: `shared` numbers have the same step and offset. */
+/* Multiplies by int4 weights, of which `shared` have one step and offset. */
 INLINE void group_dots(tile_sums sum, int mr, int nr, int does,
                        const struct tile_operands *of, int64_t shared)
 {
@@ -330,9 +330,9 @@ INLINE void int4g64_dots(tile_sums sum, int mr, int nr, int does,
 }
 
 //: nibble_dots needs: dot_end vector_at v_row v_group int4_line
-/* Few rows of int4: numbers are not unpacked. Those of a group are
- * (n - 8) step + offset, so the sum of x times them is step times that of x n,
- * and offset - 8 step times that of x. */
+/* nibble_dots() serves few rows, because it does not unpack int4. A group's
+ * weights are (n - 8) step + offset, so their dot product with x is step times
+ * that of n, plus offset - 8 step times the sum of x. */
 INLINE void row_group(v_int *sum, int nr, const v_int *part, v_int all,
                       const v_int *step, const v_int *offset)
 {
@@ -353,7 +353,7 @@ INLINE void nibble_dots(tile_sums sum, int mr, int nr, int does,
     const v_int ones = (v_int){0} + 0x1010101;
     struct integer_sums s;
     first_sums(&s, mr, nr, v_start, scales + 64, of->ldb);
-    for (int64_t g = 0; g < stored; g += 32) { /* more do not fit 16 bits */
+    for (int64_t g = 0; g < stored; g += 32) { /* 16-bit sums hold 32 k */
         const uint8_t *steps = int4_steps(b, g, shared);
         const uint8_t *line = int4_line(b, g, shared);
         v_int step[TileVectors], offset[TileVectors];

@@ -1,8 +1,8 @@
-/* integers.c: weights that are integers, one by one, in panels as formats.h has
- * them, and rows that are quantised. dots.c has them in vectors.            */
+/* integers.c: quantises rows and reads integer weights one by one from panels,
+ * which formats.h describes. dots.c reads them in vectors. */
 
 //: float_at
-/* The float whose bytes are at p, in memory of bytes. */
+/* Returns the float whose bytes are at p, in memory of bytes. */
 static inline float float_at(const void *p)
 {
     const uint8_t *from = (const uint8_t *)p;
@@ -13,7 +13,7 @@ static inline float float_at(const void *p)
 }
 
 //: store_float
-/* The other way round. */
+/* Stores the bytes of x at p. */
 static inline void store_float(uint8_t *p, float x)
 {
     union { float f; uint8_t byte[4]; } u;
@@ -23,14 +23,14 @@ static inline void store_float(uint8_t *p, float x)
 }
 
 //: int8_at
-/* Number k of a column of a panel. */
+/* Returns number k of a column of a panel. */
 static inline int32_t int8_at(const int8_t *panel, int64_t k, int64_t column)
 {
     return panel[k / 4 * 64 + column * 4 + k % 4];
 }
 
 //: int4_of
-/* The number of 4 bits that a line has for k, times its step and offset. */
+/* Returns a line's int4 number for k: (n - 8) step + offset. */
 static inline int32_t int4_of(const uint8_t *line, int64_t k,
                               const uint8_t *step)
 {
@@ -47,7 +47,7 @@ static inline int32_t int4_at(const uint8_t *panel, int64_t k, int64_t column,
 }
 
 //: kernel embed_row_int8 needs: fma1 float_at int8_at
-/* embed_row() of a column of a panel: its numbers times its scale. */
+/* Embeds like embed_row(), from a panel's column times its scale. */
 static void embed_row_int8(float *y, const int8_t *panel, int64_t column,
                            int64_t d, float scale, const float *position)
 {
@@ -85,7 +85,7 @@ static void embed_row_int4g64(float *y, const uint8_t *panel, int64_t column,
 }
 
 //: unpack_groups when: w1 needs: int4_at copy_bytes
-/* A panel of int4 as one of int8. */
+/* Unpacks a panel of int4 to one of int8. */
 static void unpack_groups(int8_t *to, const uint8_t *panel, int64_t k,
                           int64_t shared)
 {
@@ -110,7 +110,7 @@ static void unpack_int4g64(int8_t *to, const uint8_t *panel, int64_t k)
 }
 
 //: row_peak when: w1
-/* The largest |x| by its bits, of which those of NaN are the largest. */
+/* Returns the bits of the largest |x|; those of NaN compare as the largest. */
 static int32_t row_peak(const float *x, int64_t k)
 {
     int32_t top = 0;
@@ -124,8 +124,8 @@ static int32_t row_peak(const float *x, int64_t k)
 }
 
 //: v_nearest when: w1 needs: v
-/* The bits of x + 1.5 * 2^23, |x| < 2^22: the integer next to x, the even one
- * of two, in the lowest 22. */
+/* Rounds x, |x| < 2^22, to an integer, ties to even. The result is the low 22
+ * bits of x + 1.5 * 2^23. */
 INLINE uint32_t v_nearest(v x)
 {
     union { float f; uint32_t bits; } u;
@@ -148,16 +148,16 @@ INLINE void v_put_int15(uint8_t *y, uint8_t *low, v x)
 }
 
 //: row_unit needs: row_peak v_splat load_some
-/* What the integers of a row are times, so that the largest |x| is `most`; and
- * its inverse. Rows of nearly nothing are zeros; so are those with a number
- * that is not finite, times NaN. */
+/* Returns the unit of a row, with which the largest |x| is `most` units, and
+ * sets its inverse. A row below 2^-100 has unit 0 and inverse 0; one with a
+ * number that is not finite has unit NaN and inverse 0. */
 static float row_unit(const float *x, int64_t k, float most, float *inverse)
 {
     union { int32_t bits; float f; } peak;
     peak.bits = row_peak(x, k);
     *inverse = 0.0f;
     if (peak.bits >= 0x7f800000) {
-        peak.bits = 0x7fc00000;  /* NaN, the same of all compilers */
+        peak.bits = 0x7fc00000;  /* the same NaN on all compilers */
         return peak.f;
     }
     if (peak.f < 0x1p-100f)
@@ -174,8 +174,8 @@ static void fill_bytes(uint8_t *y, int64_t from, int64_t to, uint8_t x)
 }
 
 //: kernel quantize_rows_int8 needs: row_unit fill_bytes v_put_int8
-/* Rows of k numbers as integers q in -127 .. 127, stored as q + 128, and behind
- * `stored` of these (q is 0 beyond k) the float that they are times. */
+/* Quantises rows of k numbers to q in -127 .. 127. Stores `stored` bytes of
+ * q + 128, with q = 0 from k on, then the row's unit as a float. */
 static void quantize_rows_int8(uint8_t *y, int64_t ldy, const float *x,
                                int64_t ldx, int64_t rows, int64_t k,
                                int64_t stored)
@@ -195,8 +195,8 @@ static void quantize_rows_int8(uint8_t *y, int64_t ldy, const float *x,
 }
 
 //: kernel quantize_rows_int15 needs: row_unit fill_bytes v_put_int15
-/* The same as v = 128 h + l in -16256 .. 16256: `stored` bytes of h + 128, then
- * as many of l, in 0 .. 127, then the float. */
+/* Quantises rows to v = 128 h + l in -16256 .. 16256. Stores `stored` bytes of
+ * h + 128, then `stored` bytes of l in 0 .. 127, then the unit. */
 static void quantize_rows_int15(uint8_t *y, int64_t ldy, const float *x,
                                 int64_t ldx, int64_t rows, int64_t k,
                                 int64_t stored)
@@ -219,7 +219,7 @@ static void quantize_rows_int15(uint8_t *y, int64_t ldy, const float *x,
 }
 
 //: kernel widen_rows when: wide needs: v_spread float_at store_float
-/* n bytes of each row in 16 bits, as panels are, and the float behind them. */
+/* Widens n bytes of each row to 16 bits and copies the float after them. */
 static void widen_rows(uint8_t *y, int64_t ldy, const uint8_t *x, int64_t ldx,
                        int64_t rows, int64_t n)
 {

@@ -1,13 +1,13 @@
-/* kernels.c: everything a Transformer computes beside its matrix products, in
- * the operations of vector.c or scalar.c; the same text for every width.
- * Sums of a row run over 16 lanes, element j in lane j % 16, in order of j, and
- * the lanes are added by a fixed tree: a sum has the same bits at every width.
- * Rows may lie anywhere; y may be the same memory as x.                     */
+/* kernels.c: computes all of a Transformer but its matrix products, with the
+ * operations of vector.c or scalar.c, from one text for every width. A row's
+ * sum has 16 lanes: lane j % 16 adds element j, in order of j, and a fixed tree
+ * adds the lanes, so a sum has the same bits at every width. Rows need no
+ * alignment; y may be x. */
 
 //: v_exp_rest needs: v_splat v_fma v_power_of_2
-/* e^x = scale (1 + rest) for x in -87 .. 88, scale a power of 2. x = n ln 2 + r
- * with |r| <= ln 2 / 2, where ln 2 is taken in two parts [Cody and Waite 1980];
- * rest = r + r^2 P(r), P minimax. */
+/* Returns rest in e^x = scale (1 + rest) for x in -87 .. 88, scale a power
+ * of 2. x = n ln 2 + r with |r| <= ln 2 / 2, where ln 2 has two parts [Cody and
+ * Waite 1980]; rest = r + r^2 P(r), P minimax. */
 INLINE v v_exp_rest(v x, v *scale)
 {
     const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
@@ -25,8 +25,8 @@ INLINE v v_exp_rest(v x, v *scale)
 }
 
 //: v_exp needs: v_splat v_fma v_exp_rest v_zero_below
-/* e^x for x <= 88. Below the smallest normal number it is 0, so is e^-inf;
- * e^0 is 1; NaN stays. */
+/* Returns e^x for x <= 88. Below the smallest normal number it returns 0, also
+ * for -inf; e^0 is 1; NaN stays NaN. */
 INLINE v v_exp(v x)
 {
     v scale;
@@ -36,8 +36,8 @@ INLINE v v_exp(v x)
 }
 
 //: log1 needs: fma1
-/* ln x within 2 ulp. x = 2^k m with m in sqrt(1/2) .. sqrt(2), f = m - 1,
- * s = f / (2 + f): ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax. */
+/* Returns ln x within 2 ulp. x = 2^k m, m in sqrt(1/2) .. sqrt(2), f = m - 1,
+ * s = f / (2 + f), ln m = 2 s + s^3 R(s^2) = f - s (f - s^2 R), R minimax. */
 static float log1(float x)
 {
     union { float f; int32_t bits; } u;
@@ -66,7 +66,7 @@ static float log1(float x)
 }
 
 //: lane_sum
-/* Adds 16 lanes by a fixed tree: halves onto each other. */
+/* Adds 16 lanes by a fixed tree, one half onto the other. */
 static float lane_sum(float *lane)
 {
     for (int64_t n = 8; n > 0; n /= 2)
@@ -76,8 +76,8 @@ static float lane_sum(float *lane)
 }
 
 //: padded_16
-/* The next 16 of the n elements at x; where there are fewer, a copy in pad,
- * filled up. */
+/* Returns the next 16 of the n elements at x; if fewer are left, a copy in pad,
+ * filled up with `fill`. */
 static inline const float *padded_16(float *pad, const float *x, int64_t n,
                                    float fill)
 {
@@ -122,7 +122,7 @@ static float row_sum(const float *x, int64_t d)
 }
 
 //: row_squares needs: v_load v_store v_splat v_fma lane_sum padded_16
-/* The sum of (x - mean)^2. */
+/* Returns the sum of (x - mean)^2. */
 static float row_squares(const float *x, int64_t d, float mean)
 {
     float pad[16], lane[16];
@@ -173,7 +173,7 @@ static void scale_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: kernel clip_rows needs: v_load v_store v_splat v_max
-/* What is below -cap or above cap becomes that; NaN stays. */
+/* Limits x to -cap .. cap; NaN stays NaN. */
 static void clip_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       int64_t rows, int64_t d, float cap)
 {
@@ -235,8 +235,8 @@ static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: kernel copy_heads needs: copy_rows
-/* Of each row `heads` times d columns: those of a head are step_y and step_x
- * from the last one's; step_x 0: all have the same.                         */
+/* Copies d columns of each of a row's heads. Heads are step_y and step_x floats
+ * apart; with step_x = 0 all copy the same columns. */
 static void copy_heads(float *y, int64_t ldy, int64_t step_y, const float *x,
                        int64_t ldx, int64_t step_x, int64_t rows,
                        int64_t heads, int64_t d)
@@ -246,9 +246,9 @@ static void copy_heads(float *y, int64_t ldy, int64_t step_y, const float *x,
 }
 
 //: kernel norm_rows needs: v_load v_store v_fma fma1 row_sum row_squares
-/* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
- * variance first, in two passes, which loses nothing where they are far apart.
- * beta may be NULL. */
+/* Applies layer normalisation [Ba et al. 2016, equation 4] to each row of x. A
+ * second pass for the variance is accurate even if the mean is far from 0. beta
+ * may be NULL. */
 static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       const float *gamma, const float *beta, int64_t rows,
                       int64_t d, float eps)
@@ -273,8 +273,8 @@ static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: kernel add_norm_rows needs: add_rows norm_rows
-/* LayerNorm(x + Sublayer(x)) [Vaswani et al. 2017, section 3.1]: each row is
- * normalised while it is in the nearest cache. y may be x or the residual. */
+/* Computes LayerNorm(x + residual) [Vaswani et al. 2017, section 3.1]; each row
+ * is normalised while it is in the L1 cache. y may be x or the residual. */
 static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                           const float *residual, int64_t ldr,
                           const float *gamma, const float *beta, int64_t rows,
@@ -288,9 +288,9 @@ static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: kernel embed_row needs: fma1
-/* The embedding of one token, times scale, plus its position where there is
- * one [Vaswani et al. 2017, sections 3.4 and 3.5]. Element k of the token lies
- * at table[k * step]: step 1 in rows, 16 in the panels of a product. */
+/* Computes scale times the embedding of a token, plus its position if not NULL
+ * [Vaswani et al. 2017, sections 3.4 and 3.5]. Element k of the token lies at
+ * table[k * step]: step is 1 in rows, 16 in the panels of a product. */
 static void embed_row(float *y, const float *table, int64_t step, int64_t d,
                       float scale, const float *position)
 {
@@ -303,7 +303,7 @@ static void embed_row(float *y, const float *table, int64_t step, int64_t d,
 }
 
 //: kernel embed_row_bf16 needs: fma1 widen1
-/* Like embed_row(), for a table in bf16. */
+/* Embeds like embed_row(), from a table in bf16. */
 static void embed_row_bf16(float *y, const uint16_t *table, int64_t step,
                            int64_t d, float scale, const float *position)
 {
@@ -316,7 +316,7 @@ static void embed_row_bf16(float *y, const uint16_t *table, int64_t step,
 }
 
 //: kernel mask_row
-/* y = x for the allowed keys, -inf beyond them. */
+/* Sets y to x for the allowed keys and to -inf after them. */
 static void mask_row(float *y, const float *x, int64_t keys, int64_t allowed)
 {
     for (int64_t j = 0; j < keys; j++)
@@ -327,7 +327,7 @@ static void mask_row(float *y, const float *x, int64_t keys, int64_t allowed)
 }
 
 //: exp_row needs: v_load v_store v_splat v_exp lane_sum padded_16
-/* The sum of exp(x - base); y, where it is not NULL, gets the terms. */
+/* Returns the sum of exp(x - base); y gets the terms unless it is NULL. */
 static float exp_row(float *y, const float *x, int64_t n, float base)
 {
     float pad[16], part[16], lane[16];
@@ -348,7 +348,7 @@ static float exp_row(float *y, const float *x, int64_t n, float base)
 }
 
 //: kernel softmax_row needs: row_max exp_row scale_rows
-/* softmax(x) of n elements; all of them -inf: zeros. */
+/* Computes softmax(x) of n elements, or zeros if all are -inf. */
 static void softmax_row(float *y, const float *x, int64_t n)
 {
     float base = row_max(x, n), inverse = 0.0f;
@@ -361,7 +361,7 @@ static void softmax_row(float *y, const float *x, int64_t n)
 }
 
 //: kernel softmax_sink_row needs: row_max exp_row scale_rows
-/* The same, with one more score that has no element. */
+/* Works like softmax_row() with one more score that has no element. */
 static void softmax_sink_row(float *y, const float *x, int64_t n, float sink)
 {
     float base = row_max(x, n), one, inverse = 0.0f;
@@ -376,7 +376,7 @@ static void softmax_sink_row(float *y, const float *x, int64_t n, float sink)
 }
 
 //: kernel log_sum_exp needs: row_max exp_row log1
-/* ln(sum(e^x)), safe for any x. */
+/* Returns ln(sum(e^x)) without overflow. */
 static float log_sum_exp(const float *x, int64_t n)
 {
     const float base = row_max(x, n);

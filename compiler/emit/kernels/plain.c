@@ -1,8 +1,8 @@
-/* plain.c: what a model computes, as plain C for `attnc compile --plain`: no
- * vectors, no tiles, one function an operation. The names of a function's
- * parameters say what it is given (plain_arguments.c). Every result has the
- * bits that the kernels of the other files give it. plain_products.c has the
- * look-ups and products, plain_mixing.c what goes from row to row.          */
+/* plain.c: the operations of a model as plain C for `attnc compile --plain`,
+ * one function each, without vectors or tiles. plain_arguments.c selects
+ * arguments by the names of parameters. Results have the same bits as those of
+ * the other kernels. plain_products.c has look-ups and products, plain_mixing.c
+ * has functions that mix rows. */
 
 //: kernel min
 static int min(int a, int b)
@@ -17,11 +17,11 @@ static int max(int a, int b)
 }
 
 //: exp_rest
-/* e^x = power (1 + rest): x = n ln 2 + r, power = 2^n, rest a polynomial in r
- * [Cody and Waite 1980]. Of our own: the same bits everywhere. */
+/* Returns rest in e^x = power (1 + rest): x = n ln 2 + r, power = 2^n, rest a
+ * polynomial in r [Cody and Waite 1980]. expf() differs between libraries. */
 static float exp_rest(float x, float *power)
 {
-    const float shift = 0x1.8000fep+23f; /* what is added to it is rounded */
+    const float shift = 0x1.8000fep+23f; /* adding it rounds */
     const float n = fmaf(x, 0x1.715476p+0f, shift) - shift;
     const float r = fmaf(n, -0x1.7f7d1cp-20f, fmaf(n, -0x1.62e4p-1f, x));
     float p = 0x1.6a4ce4p-10f;
@@ -35,7 +35,7 @@ static float exp_rest(float x, float *power)
 }
 
 //: exp1 needs: exp_rest
-/* e^x for x <= 88; what would be subnormal is 0. */
+/* Returns e^x for x <= 88, or 0 for a subnormal result. */
 static float exp1(float x)
 {
     float power, rest;
@@ -47,13 +47,13 @@ static float exp1(float x)
 }
 
 //: power_of_2
-/* 2^t = 2^n 2^f, |f| <= 1/2, by a polynomial of our own: the same bits
- * everywhere. What would be subnormal is 0. */
+/* Returns 2^t = 2^n 2^f, |f| <= 1/2, by a polynomial, because exp2f() differs
+ * between libraries. A subnormal result becomes 0. */
 static float power_of_2(float t)
 {
     static const float c[] = { 0x1.5f3e52p-10f, 0x1.3b2d4cp-7f, 0x1.c6aee8p-5f,
                                0x1.ebfbdcp-3f, 0x1.62e43p-1f, 1.0f };
-    const float shift = 0x1.8000fep+23f; /* what is added to it is rounded */
+    const float shift = 0x1.8000fep+23f; /* adding it rounds */
     const float n = (t + shift) - shift, f = t - n;
     float p = 0x1.41fbbcp-13f;
 
@@ -63,7 +63,7 @@ static float power_of_2(float t)
 }
 
 //: kernel tanh1 needs: exp_rest
-/* m / (m + 2) with m = e^2x - 1, which loses nothing at 0. */
+/* Returns tanh x = m / (m + 2) with m = e^2x - 1, which is accurate near 0. */
 static float tanh1(float x)
 {
     float power, rest, m;
@@ -76,14 +76,14 @@ static float tanh1(float x)
 }
 
 //: kernel sigmoid1 needs: exp1
-/* 1 / (1 + e^-x) */
+/* Returns 1 / (1 + e^-x). */
 static float sigmoid1(float x)
 {
     return 1.0f / (1.0f + exp1(-(-88.0f > x ? -88.0f : x)));
 }
 
 //: times_sigmoid needs: exp1
-/* x / (1 + e^-u), where u has the sign of x: no power of e is above 1. */
+/* Returns x / (1 + e^-u) for a u with the sign of x; e^-|u| cannot overflow. */
 static float times_sigmoid(float x, float u)
 {
     const float e = exp1(u > -u ? -u : u);
@@ -93,7 +93,7 @@ static float times_sigmoid(float x, float u)
 }
 
 //: kernel relu_rows
-/* max(0, x), as in equation 2; NaN stays NaN. */
+/* Applies max(0, x), as in equation 2; NaN stays NaN. */
 static void relu_rows(float *x, int n)
 {
     for (int i = 0; i < n; i++)
@@ -101,8 +101,8 @@ static void relu_rows(float *x, int n)
 }
 
 //: kernel gelu_rows needs: exp1
-/* x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016]: max(0, x) less a
- * tail that falls off on either side, a polynomial in t times e^(-x^2 / 2). */
+/* Applies x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016]: max(0, x)
+ * less a tail, which is a polynomial in t times e^(-x^2 / 2). */
 static void gelu_rows(float *x, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -124,8 +124,8 @@ static void gelu_rows(float *x, int n)
 }
 
 //: kernel gelu_tanh_rows needs: times_sigmoid
-/* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 [Hendrycks and Gimpel
- * 2016]. */
+/* Applies x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 [Hendrycks and
+ * Gimpel 2016]. */
 static void gelu_tanh_rows(float *x, int n)
 {
     for (int i = 0; i < n; i++)
@@ -134,7 +134,7 @@ static void gelu_tanh_rows(float *x, int n)
 }
 
 //: kernel silu_rows needs: times_sigmoid
-/* x / (1 + e^-x) [Elfwing et al. 2017]. */
+/* Applies x / (1 + e^-x) [Elfwing et al. 2017]. */
 static void silu_rows(float *x, int n)
 {
     for (int i = 0; i < n; i++)
@@ -142,7 +142,7 @@ static void silu_rows(float *x, int n)
 }
 
 //: kernel quick_gelu_rows needs: times_sigmoid
-/* x / (1 + e^(-1.702 x)) [Hendrycks and Gimpel 2016]. */
+/* Applies x / (1 + e^(-1.702 x)) [Hendrycks and Gimpel 2016]. */
 static void quick_gelu_rows(float *x, int n)
 {
     for (int i = 0; i < n; i++)
@@ -164,7 +164,7 @@ static void tanh_rows(float *x, int n)
 }
 
 //: kernel clipped_gelu_rows needs: times_sigmoid
-/* x / (1 + e^(-1.702 x)) of min(x, 7). */
+/* Applies x / (1 + e^(-1.702 x)) to min(x, 7). */
 static void clipped_gelu_rows(float *x, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -175,7 +175,7 @@ static void clipped_gelu_rows(float *x, int n)
 }
 
 //: kernel clipped_plus_1_rows
-/* x within -7 .. 7, and 1 more. */
+/* Limits x to -7 .. 7 and adds 1. */
 static void clipped_plus_1_rows(float *x, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -186,8 +186,8 @@ static void clipped_plus_1_rows(float *x, int n)
 }
 
 //: kernel sum_16
-/* Sixteen sums as one, halves onto each other: number j of a row is in sum
- * j % 16, so that vectors of any width give the same bits. */
+/* Adds 16 sums, one half onto the other. Number j of a row is in sum j % 16, so
+ * that vectors of any width give the same bits. */
 static float sum_16(float *sum)
 {
     for (int n = 8; n > 0; n /= 2)
@@ -197,7 +197,7 @@ static float sum_16(float *sum)
 }
 
 //: row_squares needs: sum_16
-/* The sum of x^2. */
+/* Returns the sum of x^2. */
 static float row_squares(const float *x, int d)
 {
     float sum[16] = { 0.0f };
@@ -243,7 +243,7 @@ static void scale(float *y, const float *x, int n, float by)
 }
 
 //: kernel scale_add
-/* y = by x + b, the embeddings of section 3.4 plus the positions of 3.5. */
+/* Computes y = by x + b: embeddings (section 3.4) plus positions (3.5). */
 static void scale_add(float *y, const float *x, const float *b, int n, float by)
 {
     for (int i = 0; i < n; i++)
@@ -251,7 +251,7 @@ static void scale_add(float *y, const float *x, const float *b, int n, float by)
 }
 
 //: kernel clip
-/* x within -cap .. cap. */
+/* Limits x to -cap .. cap. */
 static void clip(float *y, const float *x, int n, float cap)
 {
     for (int i = 0; i < n; i++)
@@ -259,7 +259,7 @@ static void clip(float *y, const float *x, int n, float cap)
 }
 
 //: kernel softcap needs: tanh1
-/* cap tanh(x / cap) [Bello et al. 2016] */
+/* Computes cap tanh(x / cap) [Bello et al. 2016]. */
 static void softcap(float *y, const float *x, int n, float cap)
 {
     for (int i = 0; i < n; i++)
@@ -285,7 +285,7 @@ static void scale_columns(float *y, const float *x, const float *gamma,
 }
 
 //: kernel row_scale
-/* Each row by a number of its own. */
+/* Multiplies each row by a factor of its own. */
 static void row_scale(float *y, const float *x, const float *b, int rows,
                       int d)
 {
@@ -295,7 +295,7 @@ static void row_scale(float *y, const float *x, const float *b, int rows,
 }
 
 //: kernel columns
-/* Columns first .. first + d - 1 of rows of d_in. */
+/* Copies columns first .. first + d - 1 of rows of d_in. */
 static void columns(float *y, const float *x, int rows, int d_in, int first,
                     int d)
 {
@@ -305,7 +305,7 @@ static void columns(float *y, const float *x, int rows, int d_in, int first,
 }
 
 //: kernel join
-/* Each head's columns of a, then those of b, which may be one for all. */
+/* Joins each head's columns of a and those of b, which may be one for all. */
 static void join(float *y, const float *a, const float *b, int rows,
                  int heads, int heads_b, int d_a, int d_b)
 {
@@ -321,7 +321,7 @@ static void join(float *y, const float *a, const float *b, int rows,
 }
 
 //: kernel first_row
-/* The first row is a learned one. */
+/* Copies x, but row `first` becomes the learned row `bias`. */
 static void first_row(float *y, const float *x, const float *bias, int rows,
                       int d, int first)
 {
@@ -331,8 +331,8 @@ static void first_row(float *y, const float *x, const float *bias, int rows,
 }
 
 //: kernel layer_norm needs: sum_16
-/* (x - mean) / sqrt(variance + eps) gamma + beta, of each row [Ba et al.
- * 2016]. */
+/* Computes (x - mean) / sqrt(variance + eps) gamma + beta of each row [Ba et
+ * al. 2016]. */
 static void layer_norm(float *y, const float *x, const float *gamma,
                        const float *beta, int rows, int d, float eps)
 {
@@ -351,7 +351,7 @@ static void layer_norm(float *y, const float *x, const float *gamma,
 }
 
 //: kernel rms_norm needs: row_squares
-/* x / sqrt(mean(x^2) + eps) gamma, of each row [Zhang and Sennrich 2019]. */
+/* Scales rows to x / sqrt(mean(x^2) + eps) gamma [Zhang and Sennrich 2019]. */
 static void rms_norm(float *y, const float *x, const float *gamma, int rows,
                      int d, float eps)
 {
@@ -365,7 +365,7 @@ static void rms_norm(float *y, const float *x, const float *gamma, int rows,
 }
 
 //: kernel l2_norm needs: row_squares
-/* x / max(|x|, eps), of each row. */
+/* Computes x / max(|x|, eps) of each row. */
 static void l2_norm(float *y, const float *x, int rows, int d, float eps)
 {
     for (int i = 0; i < rows; i++) {
@@ -378,8 +378,8 @@ static void l2_norm(float *y, const float *x, int rows, int d, float eps)
 }
 
 //: kernel rotate_halves
-/* Rotary positions [Su et al. 2021]: of each head the pairs (j, j + dims / 2)
- * turn by the angles whose cosines, then sines, are a row of the table. */
+/* Applies rotary positions [Su et al. 2021]: pairs (j, j + dims / 2) of each
+ * head turn by angles whose cosines, then sines, are a row of the table. */
 static void rotate_halves(float *y, const float *x, const float *table,
                           int rows, int heads, int d_head, int dims)
 {
@@ -402,8 +402,8 @@ static void rotate_halves(float *y, const float *x, const float *table,
 }
 
 //: kernel rotate_pairs
-/* Rotary positions [Su et al. 2021]: of each head the pairs (2 j, 2 j + 1)
- * turn by the angles whose cosines, then sines, are a row of the table. */
+/* Applies rotary positions [Su et al. 2021]: pairs (2 j, 2 j + 1) of each head
+ * turn by angles whose cosines, then sines, are a row of the table. */
 static void rotate_pairs(float *y, const float *x, const float *table,
                          int rows, int heads, int d_head, int dims)
 {
@@ -425,10 +425,10 @@ static void rotate_pairs(float *y, const float *x, const float *table,
 }
 
 //: kernel softmax_64 needs: power_of_2
-/* The next 64 scores of a row, -inf where there is none, become weights
- * 2^(by (score - max)), and are added to sum[16]. Where one is above the
- * maximum so far, what was summed is scaled down to the new one, also y
- * [Milakov and Gimelshein 2018]. */
+/* Turns the next 64 scores of a row, -inf for missing ones, into weights
+ * 2^(by (score - max)) and adds them to sum[16]. A score above the maximum so
+ * far raises it, which scales down y and the sums [Milakov and Gimelshein
+ * 2018]. */
 static void softmax_64(float *p, float by, float *max, float *sum, float *y,
                        int d)
 {
@@ -453,7 +453,7 @@ static void softmax_64(float *p, float by, float *max, float *sum, float *y,
 }
 
 //: kernel score_sigmoid needs: power_of_2
-/* 1 / (1 + e^-score); by: of the score, times log2 e. */
+/* Returns 1 / (1 + 2^(-by score)); by is the scale of scores times log2 e. */
 static float score_sigmoid(float score, float by)
 {
     const float t = -126.0f > -(score * by) ? -126.0f : -(score * by);
