@@ -104,7 +104,7 @@ static const char *need_values_seen(Gen *g, const Tiling *t)
     let(e, "panels_add", "%s", need_panels(g, t, true));
     let(e, "next", "%s", next_panels(g, t, "v"));
     put(e,
-        "/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */\n");
+        "/* Adds P V to o. Row i sees keys from[i] .. to[i] - 1 of the page. */\n");
     put_call(e, arena_printf(g->a, "static void %s", name),
              "int64_t rows, const float *p, const int64_t *from, "
              "const int64_t *to, const float *v, int64_t panels, float *o",
@@ -213,8 +213,8 @@ static void edge_function(Gen *g, const Attention *a)
     Emit *e = g->shapes;
     const MaskSpec *mask = a->n->mask;
     put(e,
-        "/* The page at `at` for r queries from position p, some of which do\n"
-        " * not see all of its n keys. */\n");
+        "/* Attends to the page at `at` for r queries from position p. Some\n"
+        " * do not see all of its n keys. */\n");
     put_call(e, arena_printf(g->a, "static void %s_edge", a->name),
              arena_printf(g->a,
                           "const float *q, int64_t ldq, int64_t r, int64_t p, "
@@ -302,7 +302,7 @@ static void page_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     put(e,
-        "/* The page at `at` for r queries that see all of its n keys. */\n");
+        "/* Attends to the page at `at` for r queries that see all n keys. */\n");
     put_call(e, arena_printf(g->a, "static void %s_page", a->name),
              arena_printf(g->a,
                           "const float *q, int64_t ldq, int64_t r, %sint64_t "

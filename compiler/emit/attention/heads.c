@@ -83,7 +83,7 @@ static void heads_function(Gen *g, const Attention *a, const char *name)
     let_attention(e, a);
     let_heads(g, a, "k_of", "k");
     let_heads(g, a, "v_of", "v");
-    put(e, "/* One row of $heads adjacent heads, and all keys. */\n");
+    put(e, "/* Attends to all keys for one row of $heads adjacent heads. */\n");
     put_call(e, arena_printf(g->a, "static void %s", name),
              "const float *q, const struct keys *m, float *y, float *scratch",
              "");

@@ -130,8 +130,8 @@ static void scores_function(Gen *g, const Attention *a, const char *name)
     Emit *e = g->shapes;
     const int64_t d_k = a->k->type.dim[2].c;
     put(e,
-        "/* Scores of $mr queries and a page of keys, at s. Meanwhile the pending\n"
-        " * scores become weights. */\n");
+        "/* Computes scores of $mr queries and a page of keys, at s. Meanwhile\n"
+        " * the pending scores become weights. */\n");
     put_call(e, arena_printf(g->a, "static void %s", name),
              "const float *q, int64_t ldq, const float *k, float *scores, "
              "const struct waiting *w",

@@ -52,7 +52,7 @@ static void put_bound(Gen *g, Emit *e)
     let(e, "macro", "%s_BOUND_BYTES", upper_name(g->a, g->p->prefix));
     let(e, "n", "%d", g->p->block.n);
     let(e, "text", "%d", ATTN_PACKED_TEXT);
-    put_comment(e, "What $bind() fills.");
+    put_comment(e, "Bytes that $bind() fills.");
     if (g->p->block.n)
         put(e, "#define $macro ($n * sizeof(void *) + $text)\n");
     else
@@ -89,10 +89,9 @@ static void put_answer(Gen *g, Emit *e, const struct attn_model *m)
     if (!has_root(g->o, "stream_bytes"))
         return;
     put_size(g, e, "STREAM_TOKENS", tokens,
-             "The tokens of a stream: start and prompt, and $MAX_OUTPUT more "
-             "where the model takes so many.");
+             "Tokens of a stream: start, prompt, and up to $MAX_OUTPUT more.");
     put_size(g, e, "STREAM_BYTES", attn_stream_bytes(m, &o, read, tokens, 1),
-             "For one stream of so many tokens: $stream_bytes().");
+             "For one stream of that many tokens: $stream_bytes().");
 }
 
 static void let_call_names(Gen *g, Emit *e)

@@ -1,9 +1,9 @@
-/* plain_mixing.c: experts, recurrent cells, convolutions, pooling in plain C;
- * see plain.c.                                                              */
+/* plain_mixing.c: computes experts, recurrent cells, convolutions and pooling
+ * in plain C; see plain.c. */
 
 //: kernel choose
-/* The columns of the d largest of d_in numbers, the largest first, of equal
- * ones the lower; bias is added before. */
+/* Selects the columns of the d largest of x + bias, the largest first. Of equal
+ * ones it takes the lower column. bias may be NULL. */
 static void choose(int *ids, const float *x, const float *bias, int rows,
                    int d_in, int d)
 {
@@ -28,8 +28,8 @@ static void choose(int *ids, const float *x, const float *bias, int rows,
 }
 
 //: kernel choose_of_groups
-/* The same, of the best `some` of `groups` groups of columns alone: a group is
- * as good as its best column, or with pairs as the sum of its best two. */
+/* Does the same in the best `some` of `groups` groups of columns only. A group
+ * is scored by its best column or, with pairs, by the sum of its best two. */
 static void choose_of_groups(int *ids, const float *x, const float *bias,
                              int rows, int d_in, int d, int groups, int some,
                              int pairs)
@@ -86,8 +86,8 @@ static void choose_of_groups(int *ids, const float *x, const float *bias,
 }
 
 //: kernel weigh needs: softmax_row
-/* The numbers of the ids: their softmax, or divided by their sum, or as they
- * are; times `by`. */
+/* Reads the numbers at ids, applies softmax or divides them by their sum if
+ * these flags are set, and multiplies them by `by`. */
 static void weigh(float *y, const float *x, const int *ids, int rows, int d_in,
                   int d, int softmax, int normalize, float by)
 {
@@ -106,7 +106,7 @@ static void weigh(float *y, const float *x, const int *ids, int rows, int d_in,
 }
 
 //: kernel spread
-/* Each row once for each of the experts that it goes to. */
+/* Copies each row once for each of its experts. */
 static void spread(float *y, const float *x, int rows, int chosen, int d)
 {
     for (int i = 0; i < rows * chosen; i++)
@@ -115,7 +115,7 @@ static void spread(float *y, const float *x, int rows, int chosen, int d)
 }
 
 //: kernel combine
-/* The sum of what a row's experts made of it, each times its weight. */
+/* Sums the results of a row's experts, each times its weight. */
 static void combine(float *y, const float *x, const float *b, int rows,
                     int chosen, int d)
 {
@@ -130,7 +130,7 @@ static void combine(float *y, const float *x, const float *b, int rows,
 }
 
 //: kernel tanh_cell needs: tanh1
-/* The next state h [Elman 1990]; u: the product of the last one. */
+/* Computes the next state h [Elman 1990]. u is the product of the last h. */
 static void tanh_cell(float *h, const float *x, const float *u, int d)
 {
     for (int j = 0; j < d; j++)
@@ -138,7 +138,7 @@ static void tanh_cell(float *h, const float *x, const float *u, int d)
 }
 
 //: kernel relu_cell
-/* The next state h [Elman 1990]; u: the product of the last one. */
+/* Computes the next state h [Elman 1990]. u is the product of the last h. */
 static void relu_cell(float *h, const float *x, const float *u, int d)
 {
     for (int j = 0; j < d; j++)
@@ -146,8 +146,8 @@ static void relu_cell(float *h, const float *x, const float *u, int d)
 }
 
 //: kernel gru_cell needs: sigmoid1 tanh1
-/* The next state h, by gates r, z, n [Cho et al. 2014]; u: the products of the
- * last one. */
+/* Computes the next state h by gates r, z, n [Cho et al. 2014]. u has the
+ * products of the last h. */
 static void gru_cell(float *h, const float *x, const float *u, int d)
 {
     for (int j = 0; j < d; j++) {
@@ -160,7 +160,7 @@ static void gru_cell(float *h, const float *x, const float *u, int d)
 }
 
 //: tanh_gated needs: exp1 exp_rest
-/* tanh(x) / (1 + e^-u), by one division. */
+/* Returns tanh(x) / (1 + e^-u), by one division. */
 static float tanh_gated(float u, float x)
 {
     float power, rest, m, below;
@@ -174,8 +174,8 @@ static float tanh_gated(float u, float x)
 }
 
 //: kernel lstm_cell needs: sigmoid1 tanh_gated
-/* The next state h and the cell's own c, which lies behind it, by gates i, f,
- * g, o [Hochreiter and Schmidhuber 1997]; u: the products of the last h. */
+/* Computes the next state h, and the cell state c behind it, by gates i, f, g,
+ * o [Hochreiter and Schmidhuber 1997]. u has the products of the last h. */
 static void lstm_cell(float *h, const float *x, const float *u, int d)
 {
     float *c = h + d;
@@ -191,7 +191,7 @@ static void lstm_cell(float *h, const float *x, const float *u, int d)
 }
 
 //: kernel row_at
-/* Row i of x, or of the `kept` rows before it; NULL where there is none. */
+/* Returns row i of x or of the `kept` rows before it, NULL if there is none. */
 static const float *row_at(const float *x, int rows, int i, const float *before,
                            int kept, int d)
 {
@@ -201,8 +201,8 @@ static const float *row_at(const float *x, int rows, int i, const float *before,
 }
 
 //: kernel taps needs: row_at
-/* Of row i the rows first + dilation t + stride i of x for each tap t, side by
- * side: what a convolution's kernel is multiplied by. Outside are zeros. */
+/* Copies, for each row i, the rows first + dilation t + stride i of x for all
+ * taps t, side by side (im2col). Rows outside are zeros. */
 static void taps(float *y, const float *x, const float *before, int rows,
                  int rows_in, int kept, int d_tap, int n_taps, int first,
                  int dilation, int stride)
@@ -219,8 +219,8 @@ static void taps(float *y, const float *x, const float *before, int rows,
 }
 
 //: kernel depthwise needs: row_at
-/* A convolution of each column by itself: the sum of w[j, t] times row
- * first + dilation t + i, and a bias. Outside are zeros. */
+/* Convolves each column j by itself: sums w[j, t] times row first + dilation t
+ * + i over t, and adds a bias. Rows outside are zeros. */
 static void depthwise(float *y, const float *x, const float *before,
                       const float *w, const float *bias, int rows, int kept,
                       int d, int n_taps, int first, int dilation)
@@ -240,7 +240,7 @@ static void depthwise(float *y, const float *x, const float *before,
 }
 
 //: kernel keep_rows
-/* The last `kept` rows, for the rows to come. */
+/* Keeps the last `kept` rows for the next call. */
 static void keep_rows(float *before, const float *x, int rows, int kept, int d)
 {
     for (int i = 0; i < kept; i++)
@@ -251,8 +251,8 @@ static void keep_rows(float *before, const float *x, int rows, int kept, int d)
 }
 
 //: kernel patches
-/* Patch i - first of an image whose lines lie one below the other: of each
- * channel its lines. What is no patch is zeros. */
+/* Writes each patch of an image as a row, channel by channel. The first `first`
+ * rows, and rows beyond the image, are zeros. */
 static void patches(float *y, const float *x, int rows, int first,
                     int n_channels, int tall, int wide, int across)
 {
@@ -275,7 +275,7 @@ static void patches(float *y, const float *x, int rows, int first,
 }
 
 //: kernel pool_mean
-/* The mean of each column; sums of 64 rows are added up. */
+/* Computes each column's mean. Adds up sums of 64 rows. */
 static void pool_mean(float *y, const float *x, int rows, int d)
 {
     for (int j = 0; j < d; j++) {
@@ -293,7 +293,7 @@ static void pool_mean(float *y, const float *x, int rows, int d)
 }
 
 //: kernel pool_max
-/* The largest of each column. */
+/* Finds the largest number of each column. */
 static void pool_max(float *y, const float *x, int rows, int d)
 {
     for (int j = 0; j < d; j++) {

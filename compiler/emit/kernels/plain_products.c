@@ -1,8 +1,8 @@
-/* plain_products.c: look-ups and products in plain C, of each format of weights
- * and of activations; see plain.c.                                          */
+/* plain_products.c: computes embeddings and products in plain C, for each
+ * format of weights and activations; see plain.c. */
 
 //: kernel embed
-/* The embedding of each token: its row of w (section 3.4). */
+/* Copies each token's row of w, its embedding (section 3.4). */
 static void embed(float *y, const int *ids, const float *w, int rows, int d)
 {
     for (int i = 0; i < rows; i++)
@@ -11,7 +11,7 @@ static void embed(float *y, const int *ids, const float *w, int rows, int d)
 }
 
 //: widen
-/* A number in bf16 is the upper half of a float. */
+/* Widens a bf16 number, which is the upper half of a float. */
 static float widen(uint16_t x)
 {
     union { uint32_t bits; float f; } u;
@@ -21,7 +21,7 @@ static float widen(uint16_t x)
 }
 
 //: kernel embed_bf16 needs: widen
-/* The embedding of each token: its row of w (section 3.4). */
+/* Widens each token's row of w, its embedding (section 3.4). */
 static void embed_bf16(float *y, const int *ids, const uint16_t *w, int rows,
                        int d)
 {
@@ -31,8 +31,7 @@ static void embed_bf16(float *y, const int *ids, const uint16_t *w, int rows,
 }
 
 //: kernel embed_int8
-/* The embedding of each token: its row of w (section 3.4), times the row's
- * scale. */
+/* Multiplies each token's row of w (section 3.4) by the row's scale. */
 static void embed_int8(float *y, const int *ids, const int8_t *w,
                        const float *w_scale, int rows, int d)
 {
@@ -42,8 +41,8 @@ static void embed_int8(float *y, const int *ids, const int8_t *w,
 }
 
 //: int4_at
-/* Number k of a row in four bits: (its four bits - 8) times a step, and an
- * offset; so many numbers share these. */
+/* Returns number k of a row of int4: (its four bits - 8) times a step, plus an
+ * offset. `shared` numbers have the same step and offset. */
 static int int4_at(const uint8_t *w, const uint8_t *w_step,
                    const int8_t *w_offset, int shared, int k)
 {
@@ -52,8 +51,7 @@ static int int4_at(const uint8_t *w, const uint8_t *w_step,
 }
 
 //: kernel embed_int4 needs: int4_at
-/* The embedding of each token: its row of w (section 3.4), times the row's
- * scale. */
+/* Multiplies each token's row of w (section 3.4) by the row's scale. */
 static void embed_int4(float *y, const int *ids, const uint8_t *w,
                        const uint8_t *w_step, const int8_t *w_offset,
                        const float *w_scale, int shared, int rows, int d)
@@ -71,7 +69,7 @@ static void embed_int4(float *y, const int *ids, const uint8_t *w,
 }
 
 //: kernel matmul
-/* y = x W^T: a number for each row of x and each of the d_out rows of W. */
+/* Computes y = x W^T; W has d_out rows. */
 static void matmul(float *y, const float *x, const float *w, int rows,
                    int d_in, int d_out)
 {
@@ -86,7 +84,7 @@ static void matmul(float *y, const float *x, const float *w, int rows,
 }
 
 //: kernel linear
-/* y = x W^T + b: a number for each row of x and each of the d_out rows of W. */
+/* Computes y = x W^T + bias; W has d_out rows. */
 static void linear(float *y, const float *x, const float *w, const float *bias,
                    int rows, int d_in, int d_out)
 {
@@ -101,7 +99,7 @@ static void linear(float *y, const float *x, const float *w, const float *bias,
 }
 
 //: kernel matmul_bf16 needs: widen
-/* y = x W^T: row i of y has x_i . w_j, for each of the d_out rows of W. */
+/* Computes y = x W^T; W has d_out rows. */
 static void matmul_bf16(float *y, const float *x, const uint16_t *w, int rows,
                         int d_in, int d_out)
 {
@@ -118,7 +116,7 @@ static void matmul_bf16(float *y, const float *x, const uint16_t *w, int rows,
 }
 
 //: kernel matmul_int8
-/* y = x W^T, row j of W being integers times a scale of the row. */
+/* Computes y = x W^T; a row of W is integers times the row's scale. */
 static void matmul_int8(float *y, const float *x, const int8_t *w,
                         const float *w_scale, int rows, int d_in, int d_out)
 {
@@ -135,7 +133,7 @@ static void matmul_int8(float *y, const float *x, const int8_t *w,
 }
 
 //: kernel matmul_int4 needs: int4_at
-/* y = x W^T, row j of W being integers times a scale of the row. */
+/* Computes y = x W^T; a row of W is integers times the row's scale. */
 static void matmul_int4(float *y, const float *x, const uint8_t *w,
                         const uint8_t *w_step, const int8_t *w_offset,
                         const float *w_scale, int shared, int rows, int d_in,
@@ -160,9 +158,9 @@ static void matmul_int4(float *y, const float *x, const uint8_t *w,
 }
 
 //: row_unit
-/* What the integers of a row are times, so that the largest |x| is `most`, and
- * its inverse. Rows of nearly nothing are zeros; so are those with a number
- * that is not finite, times NaN. */
+/* Returns the scale of a row's integers, of which the largest is `most`, and
+ * its inverse. If that is 0, so are the integers: the scale is 0 for a tiny
+ * row, NaN for a row with a number that is not finite. */
 static float row_unit(const float *x, int d, float most, float *inverse)
 {
     float peak = 0.0f;
@@ -182,7 +180,7 @@ static float row_unit(const float *x, int d, float most, float *inverse)
 }
 
 //: nearest
-/* The integer next to x times the inverse, the even one of two. */
+/* Rounds x times the inverse to the nearest integer, ties to even. */
 static int nearest(float x, float inverse)
 {
     if (inverse == 0.0f)
@@ -191,7 +189,7 @@ static int nearest(float x, float inverse)
 }
 
 //: kernel quantize_int8 needs: row_unit nearest
-/* Rows as integers of -127 .. 127, each row with a scale. */
+/* Rounds rows to integers of -127 .. 127, with a scale for each row. */
 static void quantize_int8(int8_t *y, float *y_scale, const float *x, int rows,
                           int d)
 {
@@ -205,7 +203,7 @@ static void quantize_int8(int8_t *y, float *y_scale, const float *x, int rows,
 }
 
 //: kernel quantize_int15 needs: row_unit nearest
-/* Rows as integers of -16256 .. 16256, each row with a scale. */
+/* Rounds rows to integers of -16256 .. 16256, with a scale for each row. */
 static void quantize_int15(int16_t *y, float *y_scale, const float *x,
                            int rows, int d)
 {
@@ -219,8 +217,7 @@ static void quantize_int15(int16_t *y, float *y_scale, const float *x,
 }
 
 //: kernel matmul_int8_int8
-/* y = x W^T of integers, each row of x and of W with a scale: the sums are
- * exact. */
+/* Computes y = x W^T by exact sums of integers. Rows of x and W have scales. */
 static void matmul_int8_int8(float *y, const int8_t *x, const float *x_scale,
                              const int8_t *w, const float *w_scale, int rows,
                              int d_in, int d_out)
@@ -237,8 +234,8 @@ static void matmul_int8_int8(float *y, const int8_t *x, const float *x_scale,
 }
 
 //: kernel matmul_int8_int15
-/* y = x W^T of integers, each row of x and of W with a scale: the sums of x's
- * upper 8 bits and of its lower 7 are exact. */
+/* Computes y = x W^T by exact sums of integers, one of x's upper 8 bits and one
+ * of its lower 7. Rows of x and W have scales. */
 static void matmul_int8_int15(float *y, const int16_t *x, const float *x_scale,
                               const int8_t *w, const float *w_scale, int rows,
                               int d_in, int d_out)
@@ -261,8 +258,7 @@ static void matmul_int8_int15(float *y, const int16_t *x, const float *x_scale,
 }
 
 //: kernel matmul_int4_int8 needs: int4_at
-/* y = x W^T of integers, each row of x and of W with a scale: the sums are
- * exact. */
+/* Computes y = x W^T by exact sums of integers. Rows of x and W have scales. */
 static void matmul_int4_int8(float *y, const int8_t *x, const float *x_scale,
                              const uint8_t *w, const uint8_t *w_step,
                              const int8_t *w_offset, const float *w_scale,
@@ -284,8 +280,8 @@ static void matmul_int4_int8(float *y, const int8_t *x, const float *x_scale,
 }
 
 //: kernel matmul_int4_int15 needs: int4_at
-/* y = x W^T of integers, each row of x and of W with a scale: the sums of x's
- * upper 8 bits and of its lower 7 are exact. */
+/* Computes y = x W^T by exact sums of integers, one of x's upper 8 bits and one
+ * of its lower 7. Rows of x and W have scales. */
 static void matmul_int4_int15(float *y, const int16_t *x, const float *x_scale,
                               const uint8_t *w, const uint8_t *w_step,
                               const int8_t *w_offset, const float *w_scale,

@@ -1,4 +1,4 @@
-/* prelude.c: what every emitted file with kernels begins with.              */
+/* prelude.c: begins every emitted file with kernels. */
 
 //: includes
 #include <math.h>
@@ -17,7 +17,7 @@ static inline float fma1(float a, float b, float c)
 }
 
 //: widen1
-/* A number in bf16, which is the upper half of a float. */
+/* Widens a bf16 number, which is the upper half of a float. */
 static inline float widen1(uint16_t x)
 {
     union { uint32_t bits; float f; } u;
@@ -41,15 +41,15 @@ static inline void copy_bytes(void *to, const void *from, int64_t n)
 }
 
 //: int4_bytes
-/* Of k numbers of int4 in a panel: two groups, whose `shared` numbers have a
- * step, lie together, then the steps and offsets of each. */
+/* Returns the bytes of k int4 numbers in a panel. Two groups, of `shared`
+ * numbers each, lie together, then the steps and offsets of each. */
 static inline int64_t int4_bytes(int64_t k, int64_t shared)
 {
     return (k + 2 * shared - 1) / (2 * shared) * (16 * shared + 64);
 }
 
 //: int4_steps needs: int4_bytes
-/* Those of k's group; columns have a byte each. */
+/* Returns the steps of k's group, a byte a column; offsets follow. */
 static inline const uint8_t *int4_steps(const uint8_t *panel, int64_t k,
                                         int64_t shared)
 {
@@ -57,7 +57,7 @@ static inline const uint8_t *int4_steps(const uint8_t *panel, int64_t k,
 }
 
 //: int4_line needs: int4_steps
-/* The line of k. */
+/* Returns the line of k. */
 static inline const uint8_t *int4_line(const uint8_t *panel, int64_t k,
                                        int64_t shared)
 {

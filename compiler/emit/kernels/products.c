@@ -1,34 +1,34 @@
-/* products.c: products of any shape in prebuilt tiles, for code of libtcc: its
- * own loops are slow. Other files have loops of constant shapes (matmul.c,
- * small_m.c, panels.c), to which these correspond.                          */
+/* products.c: multiplies matrices of any shape in prebuilt tiles, because loops
+ * compiled by libtcc are slow. matmul.c, small_m.c and panels.c emit the same
+ * loops for constant shapes. */
 
 //: type shape
-struct shape {                 /* of a product */
-    int64_t kind;              /* of tiles: those of tiles[kind] */
-    int64_t x_bytes, bytes;    /* of a number of x, of the weights */
+struct shape {                 /* shape and tiling of a product */
+    int64_t kind;              /* index of its tiles, tiles[kind] */
+    int64_t x_bytes, bytes;    /* size of a number of x, of a weight */
     int64_t k;                 /* length of the sums */
     int64_t column;            /* weights of a column in a panel */
-    int64_t mr, nr;            /* of the highest tile, of the widest */
+    int64_t mr, nr;            /* height and width of the largest tiles */
     int64_t line;              /* weights from a line of a panel to the next */
     int64_t fetch;             /* tiles that share the prefetch of two panels */
-    int64_t step;              /* of k: sums that are made at once, for .. */
-    int64_t rows, columns;     /* .. so many rows and columns */
-    int64_t small_m;           /* fewer rows are a small M: panels that .. */
-    int64_t streams;           /* .. are read at a time; rows from which .. */
-    int64_t small_m_fetch;     /* .. they prefetch the next; below it ..  */
-    int64_t small_m_ahead;     /* .. so many bytes ahead in their own */
-    int64_t act;               /* of spec/fields/activations.h */
-    int64_t copied_kind;       /* more rows than mr: tiles of copies of .. */
-    int64_t copied_nr;         /* .. so many columns, 0: as it is; .. */
-    int64_t copied_panel;      /* .. a panel of these has so many bytes; .. */
-    int64_t copied_shared;     /* .. of int4: k that share a step; .. */
-    int64_t copied_rows;       /* .. 0, or rows that are copied at once, .. */
-    int64_t copied_line;       /* .. each of so many bytes */
+    int64_t step;              /* length of a block of the sums, */
+    int64_t rows, columns;     /* and its rows and columns */
+    int64_t small_m;           /* fewer rows go to product_small_m() */
+    int64_t streams;           /* panels that it reads at a time */
+    int64_t small_m_fetch;     /* rows from which it prefetches the next */
+    int64_t small_m_ahead;     /* bytes that fewer rows prefetch ahead */
+    int64_t act;               /* Activation of spec/fields/activations.h */
+    int64_t copied_kind;       /* kind of tiles that multiply copies */
+    int64_t copied_nr;         /* columns of a copy; 0: no copies */
+    int64_t copied_panel;      /* bytes of a copied panel */
+    int64_t copied_shared;     /* int4 numbers that share a step */
+    int64_t copied_rows;       /* rows of x copied at once; 0: none */
+    int64_t copied_line;       /* bytes of a copied row */
 };
 
 //: tile
-/* A tile, by arithmetic and dtype, behind these wide ones; if it accumulates,
- * rows - 1, panels - 1. */
+/* tiles[kind][adds][rows - 1][panels - 1] computes a tile, and adds it to C if
+ * adds is 1. A kind is an arithmetic and a dtype; the wide ones are last. */
 typedef void tile(const void *a, int64_t lda, const void *b, int64_t ldb,
                   int64_t k, float *c, int64_t ldc, const float *bias,
                   const float *residual, int64_t ldr, int64_t act,
@@ -36,8 +36,8 @@ typedef void tile(const void *a, int64_t lda, const void *b, int64_t ldb,
 static tile *const tiles[17][2][16][4];
 
 //: TILE_OF_TILES needs: tile
-/* A tile whose sums do not fit registers calls others of its kind. No tiling
- * that is the default or that tune tries has one. */
+/* Divides a tile whose sums do not fit registers into others of its kind. The
+ * default tilings and those that tune tries have no such tile. */
 static __attribute__((noinline)) void
 tile_of_tiles(tile *const (*of)[4], int mr, int nr, int rows, int columns,
               int x_bytes, int bytes, const char *a, int64_t lda, const char *b,
@@ -71,8 +71,8 @@ tile_of_tiles(tile *const (*of)[4], int mr, int nr, int rows, int columns,
     }
 
 //: rows_of_tiles needs: v shape tile
-/* All rows of a times nr columns, in tiles whose heights differ by one at most.
- * They share the prefetch of the panels at `next`, two panels each. */
+/* Multiplies all rows of a by nr columns, in tiles whose heights differ by at
+ * most one. They share the prefetch of the panels at `next`, two at a time. */
 INLINE void rows_of_tiles(const struct shape *s, int64_t adds, int64_t nr,
                           int64_t rows, const char *a, int64_t lda,
                           const char *b, int64_t ldb, int64_t k, float *c,
@@ -80,11 +80,11 @@ INLINE void rows_of_tiles(const struct shape *s, int64_t adds, int64_t nr,
                           int64_t ldr, int64_t act, const char *next)
 {
     const int64_t pairs = nr > 32 ? 2 : 1, p = nr / 16 - 1;
-    const int64_t panel = s->bytes > 1 ? 16 * k : ldb; /* of sums of k */
+    const int64_t panel = s->bytes > 1 ? 16 * k : ldb; /* of these k */
     const int64_t count = rows > s->mr ? (rows + s->mr - 1) / s->mr : 1;
     const int64_t all = count > pairs ? count / pairs : 1;
     const int64_t share = all < s->fetch ? all : s->fetch;
-    const int64_t fetch = rows > 1 ? share : 0; /* as of_rows() of panels.c */
+    const int64_t fetch = rows > 1 ? share : 0; /* see of_rows() in panels.c */
     const int64_t ahead = fetch ? (s->line + share - 1) / share : s->line;
     int64_t i = 0;
     for (int64_t t = 0; t < count; t++) {
@@ -107,14 +107,14 @@ static inline int64_t min_of(int64_t a, int64_t b)
 }
 
 //: tile_width
-/* Of the next tile: nr, or less where `left` columns are. */
+/* Returns the width of the next tile: nr, or less if `left` is less. */
 static inline int64_t tile_width(int64_t nr, int64_t left)
 {
     return left >= nr ? nr : left >= 32 ? 32 : 16;
 }
 
 //: kernel product_panels needs: rows_of_tiles tile_width
-/* c = a b, or c += a b: b is `panels` panels of 16 columns, ldb apart. */
+/* Computes c = a b or c += a b. b has `panels` panels of 16, ldb apart. */
 static void product_panels(const struct shape *s, int64_t adds, int64_t rows,
                            const float *a, int64_t lda, const float *b,
                            int64_t ldb, int64_t k, int64_t panels, float *c,
@@ -131,8 +131,8 @@ static void product_panels(const struct shape *s, int64_t adds, int64_t rows,
 }
 
 //: waiting_tile when: w16 needs: waiting tile
-/* What is computed beside other rows of attention; by whether c is rescaled and
- * added to, rows - 1, panels - 1. */
+/* waiting_tiles[adds][rows - 1][panels - 1] also turns pending scores of
+ * attention into weights or, if adds is 1, rescales c and adds to it. */
 typedef void waiting_tile(const float *a, int64_t lda, const float *b,
                           int64_t ldb, int64_t k, float *c, int64_t ldc,
                           const float *next, int64_t ahead,
@@ -140,7 +140,7 @@ typedef void waiting_tile(const float *a, int64_t lda, const float *b,
 static waiting_tile *const waiting_tiles[2][6][4];
 
 //: kernel panels_waiting when: w16 needs: waiting_tile shape tile_width
-/* The same of rows of one tile, 6 at most, beside those of w. */
+/* Does the same for one tile of at most 6 rows and the pending rows of w. */
 static void panels_waiting(const struct shape *s, int64_t adds, int64_t rows,
                            const float *a, int64_t lda, const float *b,
                            int64_t ldb, int64_t k, int64_t panels, float *c,
@@ -158,8 +158,8 @@ static void panels_waiting(const struct shape *s, int64_t adds, int64_t rows,
 }
 
 //: product_small_m needs: shape tile
-/* A panel at a time; or two that lie half of the columns apart, where their
- * number is odd the last one alone. */
+/* Multiplies one panel at a time, or two that lie half of the columns apart. If
+ * their number is odd, one is multiplied alone. */
 static void product_small_m(const struct shape *s, int64_t rows, int64_t from,
                             int64_t to, const char *x, int64_t ldx,
                             const char *w, float *y, int64_t ldy,
@@ -215,7 +215,7 @@ static inline void copy_rows_of(const struct shape *s, void *to,
 }
 
 //: product_copied needs: rows_of_tiles tile_width copy_panel
-/* Columns in copies, each panel's made once for all rows. */
+/* Multiplies by copies of panels. Copies each panel once for all rows. */
 static void product_copied(const struct shape *s, int8_t *copy, int64_t rows,
                            int64_t from, int64_t to, const char *x,
                            int64_t ldx, const char *w, float *y, int64_t ldy,
@@ -238,8 +238,8 @@ static void product_copied(const struct shape *s, int8_t *copy, int64_t rows,
 }
 
 //: product_copies needs: product_copied copy_rows_of min_of
-/* Copies, a quarter of a thread's stack at most, stay in a cache. Those of rows
- * stand behind those of panels. */
+/* Copies panels and, behind them, rows. The copies take at most a quarter of a
+ * thread's stack and stay in a cache. */
 static void product_copies(const struct shape *s, int64_t rows, int64_t from,
                            int64_t to, const char *x, int64_t ldx,
                            const char *w, float *y, int64_t ldy,
@@ -280,7 +280,7 @@ static void product_whole(const struct shape *s, int64_t rows, int64_t from,
 }
 
 //: product_of_block needs: rows_of_tiles tile_width finish_rows
-/* n of k, from `at` on, are added to what y has. */
+/* Adds products of n of k, from `at` on, to y. The last block finishes y. */
 static void product_of_block(const struct shape *s, int64_t at, int64_t n,
                              int64_t rows, int64_t from, int64_t to,
                              const char *x, int64_t ldx, const char *w,
@@ -303,7 +303,7 @@ static void product_of_block(const struct shape *s, int64_t at, int64_t n,
 }
 
 //: product_blocks needs: product_of_block min_of
-/* A block of k for many rows and columns before the next one. */
+/* Multiplies many rows and columns by one block of k before the next. */
 static void product_blocks(const struct shape *s, int64_t rows, int64_t from,
                            int64_t to, const char *x, int64_t ldx,
                            const char *w, float *y, int64_t ldy,
@@ -320,7 +320,8 @@ static void product_blocks(const struct shape *s, int64_t rows, int64_t from,
 }
 
 //: kernel product needs: product_small_m product_whole product_blocks
-/* Columns from .. to - 1 of y = act(x W^T + bias) + r; NULL: absent. */
+/* Computes columns from .. to - 1 of y = act(x W^T + bias) + r. bias and r may
+ * be NULL. */
 static void product(const struct shape *s, int64_t rows, int64_t from,
                     int64_t to, const void *x, int64_t ldx, const void *w,
                     float *y, int64_t ldy, const float *bias, const float *r,

@@ -1,10 +1,9 @@
-/* recurrent.c: recurrent cells: the next state of d numbers, of which these are
- * from .. to - 1, to y and to next. x: the products of a row, gate g of column
- * j at g d + j; sums: those of the last state h, to which the bias is added;
- * NULL: there is none. */
+/* recurrent.c: computes recurrent cells: columns from .. to - 1 of the next
+ * state of d numbers, to y and to next. x has the products of a row, gate g of
+ * column j at g d + j; sums has those of the last state h. bias may be NULL. */
 
 //: gate_of needs: load_some
-/* The product of a state, and its bias: n columns from `at` on. */
+/* Returns the product of a state plus bias: n columns from `at` on. */
 INLINE v gate_of(const float *sums, const float *bias, int64_t at, int64_t n)
 {
     const v u = load_some(sums + at, n);
@@ -14,7 +13,7 @@ INLINE v gate_of(const float *sums, const float *bias, int64_t at, int64_t n)
 }
 
 //: kernel simple_row_ACT needs: v_ACT v_prefetch gate_of store_some
-/* act(x + u) [Elman 1990]. */
+/* Computes act(x + u) [Elman 1990]. */
 static void simple_row_ACT(float *y, float *next, const float *x,
                            const float *soon, const float *sums,
                            const float *bias, int64_t from, int64_t to)
@@ -30,7 +29,7 @@ static void simple_row_ACT(float *y, float *next, const float *x,
 }
 
 //: kernel gru_row needs: v_fma v_sigmoid v_tanh v_prefetch gate_of store_some
-/* Gates r, z, n [Cho et al. 2014], r behind the product of the state. */
+/* Uses gates r, z, n [Cho et al. 2014]; r scales the state's product. */
 static void gru_row(float *y, float *next, const float *h, const float *x,
                     const float *soon, const float *sums, const float *bias,
                     int64_t d, int64_t from, int64_t to)
@@ -53,8 +52,8 @@ static void gru_row(float *y, float *next, const float *h, const float *x,
 }
 
 //: v_tanh_gated needs: v_splat v_fma v_max v_clamp v_exp v_exp_rest
-/* tanh(x) / (1 + e^-u), by one division: m / ((m + 2) (1 + e^-u)), m as v_tanh
- * has it. */
+/* Returns tanh(x) / (1 + e^-u), by one division: m / ((m + 2) (1 + e^-u)) with
+ * m = e^2x - 1. */
 INLINE v v_tanh_gated(v u, v x)
 {
     v scale;
@@ -66,8 +65,8 @@ INLINE v v_tanh_gated(v u, v x)
 }
 
 //: kernel lstm_row needs: v_sigmoid v_tanh_gated gate_of v_prefetch store_some
-/* Gates i, f, g, o [Hochreiter and Schmidhuber 1997; Gers et al. 2000]; the
- * cell's own numbers become those of the next state. */
+/* Uses gates i, f, g, o [Hochreiter and Schmidhuber 1997; Gers et al. 2000].
+ * Updates the state of the cell. */
 static void lstm_row(float *y, float *next, float *cell, const float *x,
                      const float *soon, const float *sums, const float *bias,
                      int64_t d, int64_t from, int64_t to)

@@ -1,9 +1,9 @@
-/* rows.c: norms that are not layer norm, rotary positions, pooling, in the
- * operations of vector.c or scalar.c. Sums as in kernels.c; y may be the same
- * memory as x.                                                              */
+/* rows.c: computes norms other than layer norm, rotary positions and pooling,
+ * by the operations of vector.c or scalar.c. Sums are as in kernels.c. y may be
+ * x. */
 
 //: kernel rms_norm_rows needs: v_load v_store v_splat row_squares
-/* x / sqrt(mean(x^2) + eps) gamma [Zhang and Sennrich 2019, equation 4]. */
+/* Computes x / sqrt(mean(x^2) + eps) gamma [Zhang and Sennrich 2019, (4)]. */
 static void rms_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                           const float *gamma, int64_t rows, int64_t d,
                           float eps)
@@ -22,7 +22,7 @@ static void rms_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: kernel add_rms_norm_rows needs: add_rows rms_norm_rows
-/* The same of x + residual. y may be x or the residual. */
+/* Does the same for x + residual. y may be x or the residual. */
 static void add_rms_norm_rows(float *y, int64_t ldy, const float *x,
                               int64_t ldx, const float *residual, int64_t ldr,
                               const float *gamma, int64_t rows, int64_t d,
@@ -36,8 +36,8 @@ static void add_rms_norm_rows(float *y, int64_t ldy, const float *x,
 }
 
 //: kernel head_norm_rows needs: norm_rows rms_norm_rows
-/* Each of the heads of each row by itself [Henry et al. 2020]: d elements, one
- * gamma and beta for all. rms: without mean and beta; beta may be NULL. */
+/* Normalises each head of each row by itself [Henry et al. 2020]: d elements,
+ * one gamma and beta for all. rms omits mean and beta; beta may be NULL. */
 static void head_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                            const float *gamma, const float *beta, int64_t rows,
                            int64_t heads, int64_t d, float eps, int64_t rms)
@@ -53,7 +53,7 @@ static void head_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: kernel l2_norm_rows needs: max1 row_squares scale_rows
-/* x / max(|x|, eps). */
+/* Computes x / max(|x|, eps). */
 static void l2_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                          int64_t rows, int64_t d, float eps)
 {
@@ -66,10 +66,10 @@ static void l2_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
 }
 
 //: kernel rotate_row_halves needs: v_load v_store v_splat v_fma fma1
-/* Rotary positions [Su et al. 2021, equation 34] of one row of heads, d
- * elements each: the pairs (j, j + dims / 2) are turned by the angles whose
- * cosines, then sines, are in the table; (a, b) becomes (a cos - b sin,
- * b cos + a sin). What follows the first dims elements stays. */
+/* Applies rotary positions [Su et al. 2021, equation 34] to one row of heads, d
+ * elements each. Turns the pairs (j, j + dims / 2) by the angles whose cosines,
+ * then sines, are in the table: (a, b) becomes (a cos - b sin, b cos + a sin).
+ * Elements from dims on stay. */
 static void rotate_row_halves(float *y, const float *x, const float *table,
                               int64_t heads, int64_t d, int64_t dims)
 {
@@ -95,7 +95,7 @@ static void rotate_row_halves(float *y, const float *x, const float *table,
 }
 
 //: kernel rotate_row_interleaved needs: fma1
-/* The same for the pairs (2 j, 2 j + 1), the paper's own. */
+/* Does the same for the pairs (2 j, 2 j + 1), as in the paper. */
 static void rotate_row_interleaved(float *y, const float *x,
                                    const float *table, int64_t heads,
                                    int64_t d, int64_t dims)
@@ -115,7 +115,7 @@ static void rotate_row_interleaved(float *y, const float *x,
 }
 
 //: kernel pool_mean needs: v_splat load_some store_some
-/* y[j] = the mean of column j; sums of 64 rows are added up. No rows: 0. */
+/* Sets y[j] to the mean of column j: adds up sums of 64 rows. No rows: 0. */
 static void pool_mean(float *y, const float *x, int64_t ldx, int64_t rows,
                       int64_t d)
 {
@@ -134,7 +134,7 @@ static void pool_mean(float *y, const float *x, int64_t ldx, int64_t rows,
 }
 
 //: kernel pool_max needs: v_splat v_max load_some store_some
-/* y[j] = the largest of column j, NaN passed over; -inf where there is none. */
+/* Sets y[j] to the largest of column j but NaN, or to -inf without any. */
 static void pool_max(float *y, const float *x, int64_t ldx, int64_t rows,
                      int64_t d)
 {

@@ -1,5 +1,5 @@
-/* scalar.c: the operations of vector.c for one float at a time: plain C11 that
- * any compiler takes, tcc too. The results are the same in every bit.       */
+/* scalar.c: has the operations of vector.c for one float at a time, in plain
+ * C11 that any compiler takes, tcc too. The results are bit-identical. */
 
 //: W
 enum { W = 1 };                  /* floats in a vector */
@@ -21,7 +21,7 @@ INLINE v v_load_aligned(const float *p)
 }
 
 //: v_widen needs: v widen1
-/* A weight in bf16. */
+/* Widens a weight in bf16. */
 INLINE v v_widen(const uint16_t *p)
 {
     return widen1(*p);
@@ -46,28 +46,28 @@ INLINE v v_splat(float x)
 }
 
 //: v_fma when: fma needs: v
-/* a b + c, rounded once. */
+/* Returns a b + c, rounded once. */
 INLINE v v_fma(v a, v b, v c)
 {
     return fmaf(a, b, c);
 }
 
 //: v_fma when: nofma needs: v
-/* a b + c, rounded twice: this target cannot fuse them. */
+/* Returns a b + c, rounded twice: this target cannot fuse them. */
 INLINE v v_fma(v a, v b, v c)
 {
     return a * b + c;
 }
 
 //: v_max needs: v
-/* So b where a is NaN. */
+/* Returns b if a is NaN. */
 INLINE v v_max(v a, v b)
 {
     return a > b ? a : b;
 }
 
 //: v_zero_below needs: v
-/* y, but 0 where x < least. */
+/* Returns y, or 0 if x < least. */
 INLINE v v_zero_below(v y, v x, v least)
 {
     if (x < least)
@@ -76,7 +76,7 @@ INLINE v v_zero_below(v y, v x, v least)
 }
 
 //: v_power_of_2 needs: v
-/* 2^n where t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 for n = -127. */
+/* Returns 2^n of t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 if n is -127. */
 INLINE v v_power_of_2(v t)
 {
     union { float f; uint32_t bits; } u;
@@ -86,7 +86,7 @@ INLINE v v_power_of_2(v t)
 }
 
 //: transpose_4x4 needs: v
-/* Four numbers of each of four rows of x become four rows of 16. */
+/* Transposes 4 numbers of 4 rows of x. Rows of y are 16 apart. */
 INLINE void transpose_4x4(float *y, const float *x, int64_t ldx)
 {
     for (int64_t i = 0; i < 4; i++)
@@ -95,7 +95,7 @@ INLINE void transpose_4x4(float *y, const float *x, int64_t ldx)
 }
 
 //: lane_max needs: max1
-/* Of 16 lanes, folded to four, then one. */
+/* Returns the largest of 16 lanes, folded to four, then one. */
 INLINE float lane_max(const float *lane)
 {
     float top[4];

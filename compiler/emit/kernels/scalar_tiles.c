@@ -1,5 +1,5 @@
-/* scalar_tiles.c: vector_tiles.c for one float at a time: plain C11. Sums of a
- * panel go before the next panel. Bits are the same.                        */
+/* scalar_tiles.c: does what vector_tiles.c does, but for one float at a time,
+ * in plain C11 and panel by panel. The results are bit-identical. */
 
 //: tile_start needs: tile_sums
 INLINE void tile_start(tile_sums sum, int mr, int nr, int does, const float *c,
@@ -12,7 +12,7 @@ INLINE void tile_start(tile_sums sum, int mr, int nr, int does, const float *c,
 }
 
 //: float_step needs: tile_sums v_fma
-/* Number k of each row times 16 weights, from column j on. */
+/* Adds number k of each row times 16 weights to the sums from column j on. */
 INLINE void float_step(tile_sums sum, int64_t j, int mr,
                        const struct tile_operands *of, int64_t k,
                        const float *w)
@@ -74,8 +74,8 @@ INLINE void number_products(tile_sums sum, int mr, int nr, tile_number *number,
 }
 
 //: number_dots needs: tile_number tile_sums v_fma float_at
-/* The same of rows of integers: q + 128, or its upper and then its lower bits,
- * and the scale of the row. */
+/* Does the same for rows of integers. A row has q + 128 or, for int15, upper
+ * bits + 128 and then lower bits; its scale follows. */
 INLINE void number_dots(tile_sums sum, int mr, int nr, int does,
                         tile_number *number, const struct tile_operands *of,
                         int64_t scales)

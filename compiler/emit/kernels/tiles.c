@@ -1,10 +1,10 @@
-/* tiles.c: a few rows times some panels of 16 columns. A tile is a line TILE()
- * of constants. They decide all conditions of the functions that it calls: of
- * vector_tiles.c and integer_tiles.c or, without vectors, of scalar_tiles.c. */
+/* tiles.c: multiplies a few rows by some panels of 16 columns. A tile is a line
+ * TILE() of constants, which decide all conditions of the functions that it
+ * calls. These are in vector_tiles.c and integer_tiles.c, or scalar_tiles.c. */
 
 //: tile_size
-/* Each row of the highest tile, each vector of the widest one: attnc prints as
- * many as a file has. */
+/* These repeat DO for each row of the highest tile, and each vector of the
+ * widest one. attnc prints others, which fit the tiles of a file. */
 #define EACH_ROW(DO)                                                           \
     DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11)  \
     DO(12) DO(13) DO(14) DO(15)
@@ -14,15 +14,15 @@
 enum { TileRows = 16, TileVectors = 16 };
 
 //: tile_sums needs: tile_size v
-/* Vector j of row i. */
+/* A tile's sum[i][j] is vector j of row i. */
 typedef v tile_sums[TileRows][TileVectors];
-enum {                  /* what a tile does beside its products: */
-    TileBias = 1,       /* adds [nr] to each row */
-    TileAct = 2,        /* calls its function of each sum */
-    TileResidual = 4,   /* adds mr x nr numbers */
-    TileAdd = 8,        /* begins with what C has */
-    TilePrefetch = 16,  /* prefetches the panels at next; .. */
-    TileNear = 32,      /* .. into L1 */
+enum {                  /* a tile, besides its products, */
+    TileBias = 1,       /* adds bias[nr] to each row */
+    TileAct = 2,        /* applies its activation to each sum */
+    TileResidual = 4,   /* adds the mr x nr numbers of r */
+    TileAdd = 8,        /* adds to C */
+    TilePrefetch = 16,  /* prefetches the panels at next, */
+    TileNear = 32,      /* into L1, not L2 */
     TileInt15 = 64      /* multiplies integers of 15 bits, not of 8 */
 };
 struct tile_operands {
@@ -31,14 +31,14 @@ struct tile_operands {
     const void *b;      /* panels, ldb numbers apart */
     int64_t ldb;
     int64_t k;          /* length of the sums */
-    const void *next;   /* moves `ahead` numbers for each line of a panel */
+    const void *next;   /* to prefetch; `ahead` numbers a line of a panel */
     int64_t ahead;
 };
 
 //: TILE needs: tile_start tile_finish tile_store
-/* C = act(A B + bias) + r for mr rows of A and the nr columns of panels of B,
- * which are ldb apart. Each output has a lane of its own that sums over k in
- * order: its bits are the same by every tile. */
+/* Computes C = act(A B + bias) + r for mr rows of A and nr columns of B, whose
+ * panels are ldb apart. Each output is summed over k in order, in a lane of its
+ * own, so every tile gives the same bits. */
 #define TILE(name, mr, nr, products, does, act)                                \
     static void name(const void *a, int64_t lda, const void *b, int64_t ldb,   \
                      int64_t k, float *c, int64_t ldc, const float *bias,      \

@@ -1,9 +1,9 @@
-/* vector.c: the operations that kernels.c is written in, for W floats at once
- * by the compilers' vector extension. scalar.c is the same for one float.
+/* vector.c: has the operations that kernels.c uses, for W floats at once, by
+ * the compilers' vector extension. scalar.c has them for one float.
  *
  * A line `//: name` starts a piece; attnc prints the pieces that a model uses,
  * in the order of this file. `when:` names targets, `needs:` other pieces;
- * `//: kernel name` is one that the emitter itself asks for.                */
+ * the emitter itself asks for `//: kernel name`. */
 
 //: W when: w16
 enum { W = 16 };                 /* floats in a vector */
@@ -45,8 +45,8 @@ INLINE v v_load_aligned(const float *p)
 #define v_list(p) (v_bits){p[0], p[1], p[2], p[3]}
 
 //: v_widen needs: v_list
-/* Weights in bf16, the upper halves of floats. One conversion is best for
- * clang, a list for gcc, which makes two of a conversion. p is aligned. */
+/* Widens weights in bf16, the upper halves of floats; p is aligned. The list is
+ * for gcc, which makes two conversions of one. */
 typedef uint16_t v_half __attribute__((vector_size(2 * W)));
 INLINE v v_widen(const uint16_t *p)
 {
@@ -64,7 +64,7 @@ INLINE void v_store(float *p, v x)
 }
 
 //: ROLLED
-/* Before a loop that is not to be unrolled: its sums fill all registers. */
+/* Keeps a loop from being unrolled, because its sums fill all registers. */
 #if defined __clang__
 #define ROLLED _Pragma("clang loop unroll(disable)")
 #else
@@ -72,7 +72,7 @@ INLINE void v_store(float *p, v x)
 #endif
 
 //: v_prefetch
-/* Prefetches the line of p, which is read soon. */
+/* Prefetches the cache line at p into L2. */
 #if defined __GNUC__
 #define v_prefetch(p) __builtin_prefetch(p, 0, 2)
 #else
@@ -80,7 +80,7 @@ INLINE void v_store(float *p, v x)
 #endif
 
 //: v_prefetch_near
-/* What is read soon: into L1. */
+/* Prefetches the cache line at p into L1. */
 #if defined __GNUC__
 #define v_prefetch_near(p) __builtin_prefetch(p, 0, 3)
 #else
@@ -106,7 +106,7 @@ INLINE v v_splat(float x)
 }
 
 //: v_fma when: fma needs: v
-/* a b + c, rounded once. */
+/* Returns a b + c, rounded once. */
 #if defined __has_builtin
 #if __has_builtin(__builtin_elementwise_fma)
 #define v_fma(a, b, c) __builtin_elementwise_fma(a, b, c)
@@ -123,14 +123,14 @@ INLINE v v_fma(v a, v b, v c)
 #endif
 
 //: v_fma when: nofma needs: v
-/* a b + c, rounded twice: this target cannot fuse them. */
+/* Returns a b + c, rounded twice: this target cannot fuse them. */
 INLINE v v_fma(v a, v b, v c)
 {
     return a * b + c;
 }
 
 //: v_max needs: v
-/* a > b ? a : b in each lane; so b where a is NaN. */
+/* Returns a > b ? a : b in each lane, so b if a is NaN. */
 INLINE v v_max(v a, v b)
 {
     const v_int larger = a > b;
@@ -138,7 +138,7 @@ INLINE v v_max(v a, v b)
 }
 
 //: v_zero_below needs: v
-/* y, but 0 in the lanes where x < least. */
+/* Returns y, or 0 in each lane in which x < least. */
 INLINE v v_zero_below(v y, v x, v least)
 {
     const v_int below = x < least;
@@ -146,18 +146,18 @@ INLINE v v_zero_below(v y, v x, v least)
 }
 
 //: v_power_of_2 needs: v
-/* 2^n where t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 for n = -127. */
+/* Returns 2^n of t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 if n is -127. */
 INLINE v v_power_of_2(v t)
 {
     return (v)((v_bits)t << 23);
 }
 
 //: quad
-/* Four floats at any place. */
+/* A quad is four floats at any address. */
 typedef float quad __attribute__((vector_size(16), aligned(4)));
 
 //: transpose_4x4 needs: v quad
-/* Four numbers of each of four rows of x become four rows of 16. */
+/* Transposes 4 numbers of 4 rows of x. Rows of y are 16 apart. */
 INLINE void transpose_4x4(float *y, const float *x, int64_t ldx)
 {
     const quad a = *(const quad *)x;
@@ -169,8 +169,8 @@ INLINE void transpose_4x4(float *y, const float *x, int64_t ldx)
 }
 
 //: lane_max needs: v quad
-/* Of 16 lanes, folded to four, then one, in vectors of four: a wider one would
- * have to be taken apart. */
+/* Returns the largest of 16 lanes, folded to four, then one. Vectors have four
+ * lanes because a wider one would have to be split. */
 typedef int32_t quad_int __attribute__((vector_size(16), aligned(4)));
 
 INLINE quad quad_max(quad a, quad b)

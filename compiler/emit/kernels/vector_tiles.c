@@ -1,9 +1,10 @@
-/* vector_tiles.c: what tiles call, in vectors. Sums stay in registers: they are
- * an array whose indices are all constants. In a loop, even an unrolled one,
- * clang 14 leaves such an array in memory; hence EACH_ROW and EACH_VECTOR.  */
+/* vector_tiles.c: has the functions that tiles call, in vectors. Sums stay in
+ * registers, because all indices of their array are constants. In a loop, even
+ * an unrolled one, clang 14 leaves such an array in memory; hence EACH_ROW and
+ * EACH_VECTOR. */
 
 //: vector_at needs: v
-/* Returns the offset of vector j of a row in panels that are so far apart. */
+/* Returns the offset of vector j of a row whose panels are `panel` apart. */
 INLINE int64_t vector_at(int64_t j, int64_t panel)
 {
     return j * W / 16 * panel + j * W % 16;
@@ -36,9 +37,9 @@ INLINE void line_fetch(int does, const char *line)
         v_prefetch(line);
 }
 
-/* One line each of two panels: more would be in the way of what is computed.
- * One row has the time: it waits for its own panels anyway. Returns where the
- * next lines are. */
+/* Prefetches a line of each of two panels; more would slow down the products.
+ * One row prefetches all panels, because it waits for memory anyway. Returns
+ * the address of the next lines. */
 INLINE const char *tile_fetch(int mr, int nr, int does, const char *next,
                               int64_t panel, int64_t ahead)
 {
@@ -55,7 +56,7 @@ INLINE const char *tile_fetch(int mr, int nr, int does, const char *next,
 }
 
 //: rows_add needs: tile_sums v_fma v_splat
-/* A number of each row, lda apart, times vectors w. */
+/* Adds a number of each row, lda apart, times vectors w. */
 INLINE void row_add(v *sum, int nr, v x, const v *w)
 {
 #define ADD(j)                                                                 \
@@ -74,7 +75,7 @@ INLINE void rows_add(tile_sums sum, int mr, int nr, const float *a, int64_t lda,
 }
 
 //: float_step needs: rows_add vector_at
-/* Column k of A times a line of each panel, whose vectors `read` makes. */
+/* Adds column k of A times a line of each panel, which `read` reads. */
 typedef v tile_read(const void *b, int64_t at);
 INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
                        const struct tile_operands *of, int64_t k,
@@ -128,7 +129,7 @@ INLINE void bf16_products(tile_sums sum, int mr, int nr, int does,
 }
 
 //: tile_finish needs: tile_sums vector_at v_load
-/* act(sums + bias) + r, each part if the tile has it. */
+/* Computes act(sums + bias) + r, each part if the tile has it. */
 typedef v activation(v x);
 INLINE void row_finish(v *sum, int nr, int does, activation *act, const v *bias,
                        const float *r, int64_t at, int64_t ldp)
@@ -177,9 +178,8 @@ INLINE void tile_store(tile_sums sum, int mr, int nr, float *c, int64_t ldc,
 }
 
 //: score_products when: w16 needs: f32_products weights_of_16
-/* Products of attention. Between two steps 16 scores of rows that wait become
- * weights: units that multiply have none of that work, so both go on side by
- * side. */
+/* Computes scores of attention. Between two steps, 16 pending scores become
+ * weights, on execution units that the products leave idle. */
 INLINE void score_products(tile_sums sum, int mr, int nr, int does,
                            const struct tile_operands *of,
                            const struct waiting *w)
@@ -206,7 +206,7 @@ INLINE void score_products(tile_sums sum, int mr, int nr, int does,
 }
 
 //: value_products when: w16 needs: f32_products waiting
-/* Rows of C are multiplied by w->by first. */
+/* Multiplies the rows of C by w->by, then adds products. */
 INLINE void row_rescale(v *sum, int nr, v by)
 {
 #define RESCALE(j)                                                             \
@@ -245,8 +245,8 @@ INLINE void value_products(tile_sums sum, int mr, int nr, int does,
     }
 
 //: tile_finish_any needs: TILE finish_rows v_relu
-/* Parts that are known at run time only; NULL: absent. In registers, if the
- * activation is none or relu. */
+/* Finishes a tile whose parts are chosen at run time; bias and r may be NULL.
+ * Sums stay in registers if the activation is none or relu. */
 enum { NoActivation, Relu };
 INLINE void tile_finish_any(tile_sums sum, int mr, int nr, float *c,
                             int64_t ldc, const float *bias, const float *r,

@@ -72,10 +72,8 @@ static void compare_numbers(Plain *p)
 
 static const char *const sublayer_text[Sublayers] = {
     [SublayerSelf] = "Self-attention (section 3.2.3)",
-    [SublayerRecurrent] = "What goes from row to row, the recurrent layer of "
-                          "Table 1",
-    [SublayerConvolution] = "Neighbouring rows, the convolutional layer of "
-                            "Table 1",
+    [SublayerRecurrent] = "Recurrent layer (Table 1)",
+    [SublayerConvolution] = "Convolutional layer (Table 1)",
     [SublayerCross] = "Attention to the encoder's output (section 3.2.3)",
     [SublayerFfn] = "Position-wise feed-forward network (section 3.3)",
 };

@@ -273,17 +273,18 @@ static void emit_copied(Gen *g, const Product *p, const char *shape,
     if (!p->ep.wide) {
         emit_product_nest(
             g, p, name,
-            "/* The product below for many rows: unpacks each panel to "
-            "int8 once. */\n",
+            "/* Computes the product below for many rows: unpacks each panel "
+            "to int8 once. */\n",
             ep);
     } else {
         const char *wide = arena_printf(g->a, "wide%s", shape);
         need_min(g);
         emit_product_nest(g, p, wide,
-                          "/* The product below for rows in 16 bits: widens "
-                          "each panel once. */\n",
+                          "/* Computes the product below for rows in 16 "
+                          "bits: widens each panel once. */\n",
                           ep);
-        put(e, "/* The product below for many rows: widens them. */\n");
+        put(e,
+            "/* Computes the product below for many rows: widens them. */\n");
         matmul_prototype(g, name, 0, ep);
         put(e, "{\n");
         put_wide_rows(g, p, wide, ep);

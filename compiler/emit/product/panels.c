@@ -338,9 +338,9 @@ static const char *need_tiles(Gen *g, const Tiling *t, int64_t rows, int lowest,
     let(e, "mr", "%d", t->mr);
     let(e, "less", "%d", t->mr - 1);
     let(e, "nr", "%d", nr);
-    let(e, "rows", "%s", rows ? length_c(g, length_of(rows)) : "All");
+    let(e, "rows", "%s", rows ? length_c(g, length_of(rows)) : "all");
     put(e,
-        "/* $rows rows of a times $nr columns, in tiles whose heights differ by at\n"
+        "/* Multiplies $rows rows of a by $nr columns. Heights of tiles differ by at\n"
         " * most one. */\n");
     rows_prototype(g, name, rows, ep);
     put(e, "{\n");
@@ -446,9 +446,10 @@ const char *need_panels(Gen *g, const Tiling *t, bool accumulate)
     let(e, "op", "%s", accumulate ? "+=" : "=");
     put(e,
         t->prefetch > 1
-            ? "/* c $op a b: b has `panels` panels of 16 columns, ldb apart.\n"
+            ? "/* Computes c $op a b. b has `panels` panels of 16 columns, ldb apart.\n"
               " * Prefetches those at `next`. */\n"
-            : "/* c $op a b: b has `panels` panels of 16 columns, ldb apart. */\n");
+            : "/* Computes c $op a b. b has `panels` panels of 16 columns, ldb\n"
+              " * apart. */\n");
     put_call(
         e, arena_printf(g->a, "static void %s", name),
         arena_printf(

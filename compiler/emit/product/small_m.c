@@ -67,7 +67,7 @@ static const char *need_small_m_rows(Gen *g, const Tiling *t, Epilogue of)
     const int mark = emit_mark(e);
     let(e, "most", "%d", t->small_m - 1);
     let(e, "nr", "%d", nr);
-    put(e, "/* c = a b: at most $most rows, and $nr columns */\n");
+    put(e, "/* Computes c = a b: at most $most rows, and $nr columns. */\n");
     put_call(e, arena_printf(g->a, "static void %s", name),
              arena_printf(g->a,
                           "int64_t rows, const %s *a, int64_t lda, "
@@ -159,9 +159,9 @@ void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
     let(e, "floats", "%d", (t->small_m - 1) * ATTN_PANEL * t->streams);
     put(e,
         t->streams == 2
-            ? "/* The product below for few rows. Reads two panels of W at a time, half of\n"
-              " * the columns apart, because memory delivers two streams faster. */\n"
-            : "/* The product below for few rows. */\n");
+            ? "/* Computes the product below for few rows. Reads two panels of W at a time,\n"
+              " * half of the columns apart: memory delivers two streams faster. */\n"
+            : "/* Computes the product below for few rows. */\n");
     matmul_prototype(g, small_m_name(g, shape), 0, ep);
     if (t->streams == 2)
         small_m_body_halves(g, t, ep);

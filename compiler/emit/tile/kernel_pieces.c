@@ -1,12 +1,12 @@
-/* kernel_pieces.c: reads the files in kernels/: a line `//: ..` begins a piece,
- * which goes on to the next one. */
+/* kernel_pieces.c: reads the files in kernels/. Each line that begins with
+ * `//: ` begins a piece. */
 #include "emit/tile/kernel_pieces.h"
 
 #include "emit/text/embedded.h"
 
 #include <string.h>
 
-/* By what its vectors multiply bytes. */
+/* Returns the word for the instructions that multiply bytes. */
 static const char *dot_word(const Target *t)
 {
     return target_has(t, "avx512vnni") ? "vnni"
@@ -14,7 +14,7 @@ static const char *dot_word(const Target *t)
                                        : t->dot;
 }
 
-/* Is it for the target: `w8`, `fma`, `nofma`, `x86` ..? */
+/* True if the target matches a word of when:, such as w8 or nofma. */
 static bool fits(const Target *t, const char *when)
 {
     const bool x86 = !strncmp(t->march, "x86", 3);
@@ -29,7 +29,7 @@ static bool fits(const Target *t, const char *when)
         || !strcmp(when, is_signed ? "signed" : "unsigned");
 }
 
-/* The next word of a line, which it takes; "": there are no more. */
+/* Takes the next word from a line and returns it, or "" at the end. */
 static const char *take_word(Arena *a, const char **line)
 {
     const char *word = *line + strspn(*line, " ");
@@ -38,8 +38,8 @@ static const char *take_word(Arena *a, const char **line)
     return arena_strndup(a, word, n);
 }
 
-/* Text with _ACT replaced by the word of one activation, NUMBER_ACT by its
- * number.                                                                   */
+/* Returns text with _ACT replaced by the word of one activation, NUMBER_ACT by
+ * its number. */
 static const char *for_act(Arena *a, const char *text, Activation act)
 {
     static const char mark[] = "_ACT", number[] = "NUMBER";
@@ -62,7 +62,7 @@ static bool is_for_acts(const char *text)
     return strstr(text, "_ACT") != NULL;
 }
 
-/* Text in which each line with _ACT is there once for each activation. */
+/* Repeats each line of text with _ACT for each activation. */
 static const char *lines_for_acts(Arena *a, const char *text)
 {
     Buffer all = { .arena = a };
@@ -88,8 +88,8 @@ static void add_piece(Arena *a, Pieces *all, Piece p)
     vec_push(a, &all->list, p);
 }
 
-/* Text with v_OTHER replaced by the function of a gated form's other factor,
- * which may be none.                                                        */
+/* Returns text with v_OTHER replaced by the function of a gated form's other
+ * factor, or by nothing if it has none. */
 static const char *for_other(Arena *a, const char *text, Activation act)
 {
     static const char mark[] = "v_OTHER";
@@ -102,7 +102,7 @@ static const char *for_other(Arena *a, const char *text, Activation act)
                         for_other(a, at + sizeof mark - 1, act));
 }
 
-/* The piece of one activation. */
+/* Returns the piece for one activation. */
 static Piece piece_for(Arena *a, const Piece *p, Activation act)
 {
     Piece one = { .name = for_act(a, p->name, act),
@@ -116,7 +116,7 @@ static Piece piece_for(Arena *a, const Piece *p, Activation act)
     return one;
 }
 
-/* One piece that has, or needs, something for each activation. */
+/* Returns one piece with the lines and needs of all activations. */
 static Piece piece_for_all(Arena *a, const Piece *p)
 {
     Piece one = { .name = p->name,
@@ -133,7 +133,7 @@ static Piece piece_for_all(Arena *a, const Piece *p)
     return one;
 }
 
-/* What a marker's line says, and if it is for the target. */
+/* Reads a marker's line. Returns true if the piece is for the target. */
 static bool read_marker(Arena *a, const Target *t, const char *line, Piece *p)
 {
     bool fit = true;

@@ -1,12 +1,12 @@
-/* kernelset.c: build-time program. `kernelset x86-64-v3` prints the C file of
- * the kernels that a JIT skeleton may call on that machine: every kernel
- * and every tile, with a table by name. */
+/* kernelset.c: is run at build time. `kernelset x86-64-v3` prints the C file of
+ * the kernels that a JIT skeleton may call on that machine: every kernel and
+ * every tile, with a table by name. */
 #include "emit/tile/needs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MostRows = 16, MostPanels = 4 }; /* of a tile that a tiling can have */
+enum { MostRows = 16, MostPanels = 4 }; /* of a tiling's largest tile */
 
 _Static_assert(WaitingRows == 6,
                "kernels/products.c has waiting_tiles of so many");
@@ -31,8 +31,8 @@ static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
                       .registers = t->registers };
 }
 
-/* Numbers of prebuilt_kind(): integers have each arithmetic, and no sums that
- * are added to what C has.                                                  */
+/* True if tiles of a kind of prebuilt_kind() exist. Integers have each
+ * arithmetic, and are never added to C. */
 static bool is_tile(const Target *t, int kind, bool adds)
 {
     if (kind >= WideKinds)
@@ -40,8 +40,8 @@ static bool is_tile(const Target *t, int kind, bool adds)
     return dtype_is_integer((Dtype)(kind % Dtypes)) ? !adds : kind < Dtypes;
 }
 
-/* Of attention, where its tiles are of 64 columns: scores of a page, or values
- * that are added to rows that are rescaled first.                           */
+/* Returns the tile that computes scores of a page of 64 keys or, if `adds`,
+ * rescales rows and adds values to them. */
 static TileKey waiting_tile(const Target *t, int adds, int mr, int panels)
 {
     return (TileKey){ .mr = mr,
@@ -124,7 +124,7 @@ static void use_all(Kernels *k, const Target *t)
                     use_tile(k, waiting_tile(t, adds, mr, panels));
 }
 
-/* The table that panels_waiting() reads. */
+/* Emits the table that panels_waiting() reads. */
 static void emit_waiting_tiles(Arena *a, Emit *e, const Target *t)
 {
     put(e, "static waiting_tile *const waiting_tiles[2][6][4] = {\n");
@@ -152,7 +152,7 @@ static void emit_tile_names(Arena *a, Emit *e, const Target *t, int kind,
         }
 }
 
-/* The table that kernels/products.c reads. */
+/* Emits the table that kernels/products.c reads. */
 static void emit_tile_table(Arena *a, Emit *e, const Target *t)
 {
     put(e, "static tile *const tiles[17][2][16][4] = {\n");
@@ -163,7 +163,7 @@ static void emit_tile_table(Arena *a, Emit *e, const Target *t)
     put(e, "};\n");
 }
 
-/* kernels_x86_64_v3 */
+/* Returns e.g. "kernels_x86_64_v3". */
 static const char *table_name(Arena *a, const char *machine)
 {
     char *name = arena_printf(a, "kernels_%s", machine);
@@ -190,8 +190,8 @@ static void emit_table(Arena *a, const Kernels *k, Emit *e, const char *machine)
            "};\n");
 }
 
-/* "armv8.2-a+dotprod" is an instruction set; "x86-64-v4+avx512vnni" is one, and
- * beside it a feature. */
+/* Finds a machine. "armv8.2-a+dotprod" is an instruction set;
+ * "x86-64-v4+avx512vnni" is one plus a feature. */
 static bool find_machine(Arena *a, Target *t, const char *name)
 {
     Fault why;

@@ -1,8 +1,6 @@
-/* needs.c: the kernels that one emitted file asks for: tiles, made by
- * tile.c, and pieces of the files in kernels/ (kernel_pieces.c), each with what
- * it needs. Pieces are printed in the order of those files, so definitions
- * precede uses.
- */
+/* needs.c: collects and prints the kernels of one emitted file: tiles (tile.c)
+ * and pieces of kernels/ (kernel_pieces.c) with their needs. Pieces are in the
+ * order of those files, so definitions precede uses. */
 #include "emit/tile/needs.h"
 
 #include "emit/tile/kernel_pieces.h"
@@ -21,10 +19,10 @@ struct Kernels {
     Arena *arena;
     const Target *target;
     bool jit;
-    bool plain;        /* the file has its front by itself */
-    Pieces pieces;     /* those for this target */
-    int *level;        /* of each: 0 not wanted, else Needed, Asked */
-    VEC(Kernel) asked; /* first use first */
+    bool plain;        /* the file has its own includes */
+    Pieces pieces;     /* for this target */
+    int *level;        /* per piece: 0 (unused), Needed, Asked */
+    VEC(Kernel) asked; /* in order of first use */
 };
 
 Kernels *kernels_new(Arena *a, const Target *t, bool jit)
@@ -162,7 +160,7 @@ static void declare_piece(Emit *e, const Piece *p)
     emit_raw(e, ";\n", 2);
 }
 
-/* Wide tiles first, then tall ones, then by epilogue and activation. */
+/* Sorts wide tiles first, then tall ones, then by epilogue and activation. */
 static int by_size(const void *a, const void *b)
 {
     const TileKey *x = *(const TileKey *const *)a;
@@ -190,13 +188,13 @@ static void emit_tiles(const Kernels *k, Emit *e)
     if (!tiles.n)
         return;
     qsort(tiles.at, (size_t)tiles.n, sizeof *tiles.at, by_size);
-    put(e, "/* Rows, columns, and what a tile does. */\n");
+    put(e, "/* Each tile has rows, columns, products and flags. */\n");
     for (int i = 0; i < tiles.n; i++)
         emit_tile(e, *tiles.at[i]);
     put(e, "\n");
 }
 
-/* "#define EACH_ROW(DO) DO(0) DO(1)". */
+/* Emits e.g. "#define EACH_ROW(DO) DO(0) DO(1)". */
 static void put_each(Emit *e, const char *name, int n)
 {
     const char *s = arena_printf(emit_arena(e), "#define %s(DO)", name);
@@ -207,7 +205,7 @@ static void put_each(Emit *e, const char *name, int n)
     emit_raw(e, "\n", 1);
 }
 
-/* In place of the piece tile_size: as many as tiles of this file have. */
+/* Replaces the piece tile_size. Its numbers are those of this file's tiles. */
 static void print_tile_size(const Kernels *k, Emit *e)
 {
     int rows = 0, vectors = 0, of_rows, of_columns;
@@ -218,7 +216,7 @@ static void print_tile_size(const Kernels *k, Emit *e)
         rows = t->mr > rows ? t->mr : rows;
         vectors = t->nr / t->width > vectors ? t->nr / t->width : vectors;
     }
-    put(e, "/* Rows of the highest tile, vectors of the widest. */\n");
+    put(e, "/* Tiles have at most these rows and vectors of columns. */\n");
     if (k->target->width > 1) {
         put_each(e, "EACH_ROW", rows);
         put_each(e, "EACH_VECTOR", vectors);

@@ -2,7 +2,7 @@
  * line that invokes a macro of kernels/tiles.c. */
 #include "emit/tile/needs.h"
 
-enum { FewGroupRows = 2 }; /* planes of rows: more need more registers */
+enum { FewGroupRows = 2 }; /* more planes of rows need more registers */
 
 const char *number_type(Dtype d)
 {
@@ -73,7 +73,7 @@ int prebuilt_kind(Dtype d, Arithmetic a, bool wide)
                 : (int)a * (int)Dtypes + (int)d;
 }
 
-static int planes(TileKey k) /* of rows of bytes */
+static int planes(TileKey k) /* per row of bytes */
 {
     return k.arithmetic == ArithmeticInt15 ? 2 : 1;
 }
@@ -86,7 +86,7 @@ bool tile_groups(TileKey k)
 
 /* ---- its line ---- */
 
-/* Beside sums, registers hold what these are made of: four. */
+/* Four registers hold operands; the others hold sums. */
 bool tile_of_tiles(TileKey k, int *rows, int *columns)
 {
     const int most = k.registers - 4, wide = k.width == 16 ? 32 : 16;
@@ -98,7 +98,7 @@ bool tile_of_tiles(TileKey k, int *rows, int *columns)
     return true;
 }
 
-/* "TileBias | TilePrefetch"; "0": nothing. */
+/* Returns e.g. "TileBias | TilePrefetch", or "0". */
 static const char *tile_does(Arena *a, TileKey k)
 {
     static const struct {
@@ -114,7 +114,7 @@ static const char *tile_does(Arena *a, TileKey k)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (has & parts[i].part)
             s = arena_printf(a, "%s%s%s", s, *s ? " | " : "", parts[i].word);
-    /* few rows of int4 go on to the lines soon */
+    /* few rows of int4 reach the next lines quickly */
     if (has & EpPrefetch && dtype_shared(k.dtype) && k.mr < FewIntegerRows)
         s = arena_printf(a, "%s | TileNear", s);
     if (k.arithmetic == ArithmeticInt15)
@@ -122,7 +122,7 @@ static const char *tile_does(Arena *a, TileKey k)
     return *s ? s : "0";
 }
 
-/* Its line names what it does to its sums; else its caller does. */
+/* True if a tile's line, not its caller, chooses the epilogue. */
 static bool is_fixed(TileKey k)
 {
     return !k.prebuilt && !(k.epilogue & (EpPowers | EpRescale | EpAny));
