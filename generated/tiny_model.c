@@ -359,9 +359,8 @@ static void decode(const void *bound, const struct attn_batch *b, void *arena)
 #error "-ffast-math and its parts change results and remove the check for \
 overflow; leave them out, or define ATTNC_FAST_MATH"
 #endif
-/* Products and sums are fused where it is written and nowhere else, so that
- * all compilers give the same bits. clang has no macros for the parts of
- * -ffast-math; where it can be told, it leaves the order of sums as it is. */
+/* Only explicit FMAs are fused, so that all compilers give the same bits. clang
+ * has no macros for the parts of -ffast-math; pragmas turn off two of them. */
 #if defined __clang__
 #pragma STDC FP_CONTRACT OFF
 #if !defined ATTNC_FAST_MATH && __clang_major__ >= 14
@@ -402,21 +401,21 @@ INLINE void v_store(float *p, v x)
     *(v_any *)p = x;
 }
 
-/* Before a loop that is not to be unrolled: its sums fill all registers. */
+/* Keeps a loop from being unrolled, because its sums fill all registers. */
 #if defined __clang__
 #define ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define ROLLED
 #endif
 
-/* Prefetches the line of p, which is read soon. */
+/* Prefetches the cache line at p into L2. */
 #if defined __GNUC__
 #define v_prefetch(p) __builtin_prefetch(p, 0, 2)
 #else
 #define v_prefetch(p) ((void)(p))
 #endif
 
-/* What is read soon: into L1. */
+/* Prefetches the cache line at p into L1. */
 #if defined __GNUC__
 #define v_prefetch_near(p) __builtin_prefetch(p, 0, 3)
 #else
@@ -428,7 +427,7 @@ INLINE v v_splat(float x)
     return (v){x, x, x, x, x, x, x, x};
 }
 
-/* a b + c, rounded once. */
+/* Returns a b + c, rounded once. */
 #if defined __has_builtin
 #if __has_builtin(__builtin_elementwise_fma)
 #define v_fma(a, b, c) __builtin_elementwise_fma(a, b, c)
@@ -444,23 +443,23 @@ INLINE v v_fma(v a, v b, v c)
 }
 #endif
 
-/* a > b ? a : b in each lane; so b where a is NaN. */
+/* Returns a > b ? a : b in each lane, so b if a is NaN. */
 INLINE v v_max(v a, v b)
 {
     const v_int larger = a > b;
     return (v)(((v_int)a & larger) | ((v_int)b & ~larger));
 }
 
-/* 2^n where t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 for n = -127. */
+/* Returns 2^n of t = n + 127 + 1.5 * 2^23, n in -126 .. 127; 0 if n is -127. */
 INLINE v v_power_of_2(v t)
 {
     return (v)((v_bits)t << 23);
 }
 
-/* Four floats at any place. */
+/* A quad is four floats at any address. */
 typedef float quad __attribute__((vector_size(16), aligned(4)));
 
-/* Four numbers of each of four rows of x become four rows of 16. */
+/* Transposes 4 numbers of 4 rows of x. Rows of y are 16 apart. */
 INLINE void transpose_4x4(float *y, const float *x, int64_t ldx)
 {
     const quad a = *(const quad *)x;
@@ -471,8 +470,8 @@ INLINE void transpose_4x4(float *y, const float *x, int64_t ldx)
         *(quad *)(y + i * 16) = (quad){a[i], b[i], c[i], d[i]};
 }
 
-/* Of 16 lanes, folded to four, then one, in vectors of four: a wider one would
- * have to be taken apart. */
+/* Returns the largest of 16 lanes, folded to four, then one. Vectors have four
+ * lanes because a wider one would have to be split. */
 typedef int32_t quad_int __attribute__((vector_size(16), aligned(4)));
 
 INLINE quad quad_max(quad a, quad b)
@@ -490,7 +489,7 @@ INLINE float lane_max(const float *lane)
     return b > c ? b : c;
 }
 
-/* Adds 16 lanes by a fixed tree: halves onto each other. */
+/* Adds 16 lanes by a fixed tree, one half onto the other. */
 static float lane_sum(float *lane)
 {
     for (int64_t n = 8; n > 0; n /= 2)
@@ -499,8 +498,8 @@ static float lane_sum(float *lane)
     return lane[0];
 }
 
-/* The next 16 of the n elements at x; where there are fewer, a copy in pad,
- * filled up. */
+/* Returns the next 16 of the n elements at x; if fewer are left, a copy in pad,
+ * filled up with `fill`. */
 static inline const float *padded_16(float *pad, const float *x, int64_t n,
                                    float fill)
 {
@@ -529,7 +528,7 @@ static float row_sum(const float *x, int64_t d)
     return lane_sum(lane);
 }
 
-/* The sum of (x - mean)^2. */
+/* Returns the sum of (x - mean)^2. */
 static float row_squares(const float *x, int64_t d, float mean)
 {
     float pad[16], lane[16];
@@ -577,9 +576,9 @@ static void copy_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-/* Layer normalisation [Ba et al. 2016, equation 4] of each row of x: mean and
- * variance first, in two passes, which loses nothing where they are far apart.
- * beta may be NULL. */
+/* Applies layer normalisation [Ba et al. 2016, equation 4] to each row of x. A
+ * second pass for the variance is accurate even if the mean is far from 0. beta
+ * may be NULL. */
 static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                       const float *gamma, const float *beta, int64_t rows,
                       int64_t d, float eps)
@@ -603,8 +602,8 @@ static void norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-/* LayerNorm(x + Sublayer(x)) [Vaswani et al. 2017, section 3.1]: each row is
- * normalised while it is in the nearest cache. y may be x or the residual. */
+/* Computes LayerNorm(x + residual) [Vaswani et al. 2017, section 3.1]; each row
+ * is normalised while it is in the L1 cache. y may be x or the residual. */
 static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
                           const float *residual, int64_t ldr,
                           const float *gamma, const float *beta, int64_t rows,
@@ -617,9 +616,9 @@ static void add_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
     }
 }
 
-/* The embedding of one token, times scale, plus its position where there is
- * one [Vaswani et al. 2017, sections 3.4 and 3.5]. Element k of the token lies
- * at table[k * step]: step 1 in rows, 16 in the panels of a product. */
+/* Computes scale times the embedding of a token, plus its position if not NULL
+ * [Vaswani et al. 2017, sections 3.4 and 3.5]. Element k of the token lies at
+ * table[k * step]: step is 1 in rows, 16 in the panels of a product. */
 static void embed_row(float *y, const float *table, int64_t step, int64_t d,
                       float scale, const float *position)
 {
@@ -638,8 +637,8 @@ INLINE v v_relu(v x)
     return v_max(v_splat(0.0f), x);
 }
 
-/* Keys at .. at + rows - 1, of one page of 64: panels of 16 keys, the d_k
- * elements one below the other, so that Q K^T is a tile's product. */
+/* Stores keys at .. at + rows - 1 in their page of 64. In a panel of 16 keys
+ * the d_k elements lie below each other, so that a tile can compute Q K^T. */
 static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
                       int64_t d_k, int64_t at)
 {
@@ -665,8 +664,8 @@ static void pack_keys(float *page, const float *x, int64_t ldx, int64_t rows,
     }
 }
 
-/* Values at .. of one page: panels of 16 columns, 64 rows each; columns beyond
- * d_v are 0. */
+/* Stores rows of values from position `at` on in their page, whose panels have
+ * 16 columns and 64 rows. Columns from d_v on are 0. */
 static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
                         int64_t d_v, int64_t at)
 {
@@ -693,9 +692,9 @@ static void prefetch_keys(const float *k, int64_t n, int64_t d_k,
             v_prefetch(values + i + j * 16);
 }
 
-/* Online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys, as in
- * FlashAttention [Dao et al. 2022, algorithm 1]: for each row the maximum so
- * far, 16 lanes of the sum, and o, the sum of p v that is not divided yet. */
+/* Begins an online softmax [Milakov and Gimelshein 2018] by chunks of 64 keys,
+ * as in FlashAttention [Dao et al. 2022, algorithm 1]. A row has the maximum so
+ * far, 16 lanes of the sum, and o, the sum of p v before division. */
 static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
                           int64_t ldo)
 {
@@ -707,8 +706,8 @@ static void softmax_begin(int64_t rows, float *max, float *sum, float *o,
         o[i] = 0.0f;
 }
 
-/* 2^t within an ulp, t <= 127; below -126.5 it is 0, so is 2^-inf; NaN stays.
- * t = n + f with |f| <= 1/2; 2^f = 1 + f P(f), P minimax. */
+/* Returns 2^t within an ulp for t <= 127, and 0 below -126.5; NaN stays NaN.
+ * With t = n + f, |f| <= 1/2, it computes 2^f as 1 + f P(f), P minimax. */
 INLINE v v_exp2(v t)
 {
     const v shift = v_splat(0x1.8000fep+23f);  /* rounds to n + 127 */
@@ -725,7 +724,7 @@ INLINE v v_exp2(v t)
     return p * v_power_of_2(n);
 }
 
-/* Of the first `wide` scores, 16 to 64; -inf at the end changes nothing. */
+/* Returns the largest of `wide` scores, a multiple of 16; padding is -inf. */
 static inline float chunk_max(const float *s, int64_t wide)
 {
     float lane[16];
@@ -738,7 +737,7 @@ static inline float chunk_max(const float *s, int64_t wide)
     return lane_max(lane);
 }
 
-/* What was summed under the old maximum, as if under the new one. */
+/* Rescales a row's sums from its old maximum to the new one, `top`. */
 static inline void raise_max(float *restrict max, float top, float scale,
                              float *restrict sum, float *restrict o,
                              int64_t ldo)
@@ -751,12 +750,12 @@ static inline void raise_max(float *restrict max, float top, float scale,
     *max = top;
 }
 
-/* The first `wide` of s become 2^(scale (s - max)); the terms are added to
- * their lanes. */
+/* Replaces the first `wide` of s by 2^(scale (s - max)) and adds these to the
+ * 16 lanes of sum. */
 static inline void chunk_exp(float *restrict s, int64_t wide, float max,
                              float scale, float *restrict sum)
 {
-    if (max == -INFINITY)        /* so are all scores: 0, not NaN */
+    if (max == -INFINITY)        /* all are -inf: 0, not NaN */
         max = 0.0f;
     const v m = v_splat(max), by = v_splat(scale);
     for (int64_t i = 0; i < 16; i += W) {
@@ -771,9 +770,9 @@ static inline void chunk_exp(float *restrict s, int64_t wide, float max,
     }
 }
 
-/* The first `wide` of a chunk of 64 keys, -inf for those that a row does not
- * see. s becomes 2^(scale (s - max)). First the maxima of all rows, then the
- * powers: there is more to do side by side. Needs scale > 0. */
+/* Turns the first `wide` of 64 scores into weights 2^(scale (s - max)); keys
+ * that a row does not see have -inf. All maxima come before all powers, so that
+ * the powers of several rows overlap. Needs scale > 0. */
 static inline void softmax_scores(float *restrict s, int64_t wide,
                                   int64_t rows, float scale,
                                   float *restrict max, float *restrict sum,
@@ -788,7 +787,7 @@ static inline void softmax_scores(float *restrict s, int64_t wide,
         chunk_exp(s + i * 64, wide, max[i], scale, sum + i * 16);
 }
 
-/* The same of some width: most are whole chunks. */
+/* Calls softmax_scores(), with a constant width in the common cases. */
 static void softmax_wide(float *restrict s, int64_t wide, int64_t rows,
                          float scale, float *restrict max, float *restrict sum,
                          float *restrict o, int64_t ldo)
@@ -801,8 +800,8 @@ static void softmax_wide(float *restrict s, int64_t wide, int64_t rows,
         softmax_scores(s, wide, rows, scale, max, sum, o, ldo);
 }
 
-/* All rows see the first `keys` of a chunk: their s becomes
- * 2^(scale (s - max)), and 0 for the others of the last 16. */
+/* Turns scores into weights 2^(scale (s - max)) if all rows see the first
+ * `keys` of a chunk. Other weights of the last 16 become 0. */
 static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
                          float scale, float *restrict max, float *restrict sum,
                          float *restrict o, int64_t ldo)
@@ -815,7 +814,7 @@ static void softmax_page(float *restrict s, int64_t rows, int64_t keys,
     softmax_wide(s, wide, rows, scale, max, sum, o, ldo);
 }
 
-/* The same where row i sees keys from[i] to to[i] - 1, 64 at most, or none. */
+/* Works like softmax_page() if row i sees keys from[i] .. to[i] - 1 of 64. */
 static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
                           const int64_t *to, float scale, float *restrict max,
                           float *restrict sum, float *restrict o, int64_t ldo)
@@ -839,7 +838,7 @@ static void softmax_chunk(float *restrict s, int64_t rows, const int64_t *from,
     softmax_wide(s, wide, rows, scale, max, sum, o, ldo);
 }
 
-/* o += p V of one row, of a few keys. */
+/* Adds p V of one row and a few keys to o. */
 static void add_keys(const float *p, int64_t keys, const float *values,
                      int64_t panels, float *o)
 {
@@ -853,7 +852,7 @@ static void add_keys(const float *p, int64_t keys, const float *values,
         }
 }
 
-/* y = o / sum; 0 for a row that had no key. */
+/* Computes y = o / sum, or 0 for a row without keys. */
 static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
                         const float *sum, const float *o, int64_t ldo)
 {
@@ -875,20 +874,20 @@ static void softmax_end(float *y, int64_t ldy, int64_t rows, int64_t d_v,
     }
 }
 
-/* Rows of the highest tile, vectors of the widest. */
+/* Tiles have at most these rows and vectors of columns. */
 #define EACH_ROW(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5)
 #define EACH_VECTOR(DO) DO(0) DO(1)
 enum { TileRows = 6, TileVectors = 2 };
 
-/* Vector j of row i. */
+/* A tile's sum[i][j] is vector j of row i. */
 typedef v tile_sums[TileRows][TileVectors];
-enum {                  /* what a tile does beside its products: */
-    TileBias = 1,       /* adds [nr] to each row */
-    TileAct = 2,        /* calls its function of each sum */
-    TileResidual = 4,   /* adds mr x nr numbers */
-    TileAdd = 8,        /* begins with what C has */
-    TilePrefetch = 16,  /* prefetches the panels at next; .. */
-    TileNear = 32,      /* .. into L1 */
+enum {                  /* a tile, besides its products, */
+    TileBias = 1,       /* adds bias[nr] to each row */
+    TileAct = 2,        /* applies its activation to each sum */
+    TileResidual = 4,   /* adds the mr x nr numbers of r */
+    TileAdd = 8,        /* adds to C */
+    TilePrefetch = 16,  /* prefetches the panels at next, */
+    TileNear = 32,      /* into L1, not L2 */
     TileInt15 = 64      /* multiplies integers of 15 bits, not of 8 */
 };
 struct tile_operands {
@@ -897,13 +896,13 @@ struct tile_operands {
     const void *b;      /* panels, ldb numbers apart */
     int64_t ldb;
     int64_t k;          /* length of the sums */
-    const void *next;   /* moves `ahead` numbers for each line of a panel */
+    const void *next;   /* to prefetch; `ahead` numbers a line of a panel */
     int64_t ahead;
 };
 
-/* C = act(A B + bias) + r for mr rows of A and the nr columns of panels of B,
- * which are ldb apart. Each output has a lane of its own that sums over k in
- * order: its bits are the same by every tile. */
+/* Computes C = act(A B + bias) + r for mr rows of A and nr columns of B, whose
+ * panels are ldb apart. Each output is summed over k in order, in a lane of its
+ * own, so every tile gives the same bits. */
 #define TILE(name, mr, nr, products, does, act)                                \
     static void name(const void *a, int64_t lda, const void *b, int64_t ldb,   \
                      int64_t k, float *c, int64_t ldc, const float *bias,      \
@@ -918,7 +917,7 @@ struct tile_operands {
         tile_store(sum, mr, nr, c, ldc, 16);                                   \
     }
 
-/* Returns the offset of vector j of a row in panels that are so far apart. */
+/* Returns the offset of vector j of a row whose panels are `panel` apart. */
 INLINE int64_t vector_at(int64_t j, int64_t panel)
 {
     return j * W / 16 * panel + j * W % 16;
@@ -949,9 +948,9 @@ INLINE void line_fetch(int does, const char *line)
         v_prefetch(line);
 }
 
-/* One line each of two panels: more would be in the way of what is computed.
- * One row has the time: it waits for its own panels anyway. Returns where the
- * next lines are. */
+/* Prefetches a line of each of two panels; more would slow down the products.
+ * One row prefetches all panels, because it waits for memory anyway. Returns
+ * the address of the next lines. */
 INLINE const char *tile_fetch(int mr, int nr, int does, const char *next,
                               int64_t panel, int64_t ahead)
 {
@@ -967,7 +966,7 @@ INLINE const char *tile_fetch(int mr, int nr, int does, const char *next,
     return next + ahead;
 }
 
-/* A number of each row, lda apart, times vectors w. */
+/* Adds a number of each row, lda apart, times vectors w. */
 INLINE void row_add(v *sum, int nr, v x, const v *w)
 {
 #define ADD(j)                                                                 \
@@ -985,7 +984,7 @@ INLINE void rows_add(tile_sums sum, int mr, int nr, const float *a, int64_t lda,
     EACH_ROW(ADD_ROW)
 }
 
-/* Column k of A times a line of each panel, whose vectors `read` makes. */
+/* Adds column k of A times a line of each panel, which `read` reads. */
 typedef v tile_read(const void *b, int64_t at);
 INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
                        const struct tile_operands *of, int64_t k,
@@ -1024,7 +1023,7 @@ INLINE void f32_products(tile_sums sum, int mr, int nr, int does,
     float_products(sum, mr, nr, does, f32_read, 4, of);
 }
 
-/* act(sums + bias) + r, each part if the tile has it. */
+/* Computes act(sums + bias) + r, each part if the tile has it. */
 typedef v activation(v x);
 INLINE void row_finish(v *sum, int nr, int does, activation *act, const v *bias,
                        const float *r, int64_t at, int64_t ldp)
@@ -1071,7 +1070,7 @@ INLINE void tile_store(tile_sums sum, int mr, int nr, float *c, int64_t ldc,
     EACH_ROW(STORE_ROW)
 }
 
-/* Rows, columns, and what a tile does. */
+/* Each tile has rows, columns, products and flags. */
 TILE(tile_6x16_prefetch, 6, 16, f32_products, TilePrefetch, 0)
 TILE(tile_6x16_bias_prefetch, 6, 16, f32_products, TileBias | TilePrefetch, 0)
 TILE(tile_6x16_bias_relu_prefetch, 6, 16, f32_products,
@@ -1119,7 +1118,7 @@ static int64_t max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* All rows of a times 16 columns, in tiles whose heights differ by at
+/* Multiplies all rows of a by 16 columns. Heights of tiles differ by at
  * most one. */
 static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
                          const float *b, int64_t ldb, int64_t k, float *c,
@@ -1185,7 +1184,7 @@ struct keys {               /* keys and values of one head */
     const float *bias;      /* of scores; at distance 0 */
 };
 
-/* All rows of a times 16 columns, in tiles whose heights differ by at
+/* Multiplies all rows of a by 16 columns. Heights of tiles differ by at
  * most one. */
 static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
                     int64_t ldb, int64_t k, float *c, int64_t ldc,
@@ -1229,7 +1228,7 @@ static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
     }
 }
 
-/* c = a b: b has `panels` panels of 16 columns, ldb apart.
+/* Computes c = a b. b has `panels` panels of 16 columns, ldb apart.
  * Prefetches those at `next`. */
 static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
                    int64_t ldb, int64_t k, int64_t panels, float *c,
@@ -1243,7 +1242,7 @@ static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
     }
 }
 
-/* All rows of a times 16 columns, in tiles whose heights differ by at
+/* Multiplies all rows of a by 16 columns. Heights of tiles differ by at
  * most one. */
 static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
                                const float *b, int64_t ldb, int64_t k, float *c,
@@ -1292,7 +1291,7 @@ static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
     }
 }
 
-/* c += a b: b has `panels` panels of 16 columns, ldb apart.
+/* Computes c += a b. b has `panels` panels of 16 columns, ldb apart.
  * Prefetches those at `next`. */
 static void panels_add(int64_t rows, const float *a, int64_t lda,
                        const float *b, int64_t ldb, int64_t k, int64_t panels,
@@ -1349,7 +1348,7 @@ static void matmul_bias_32x32(int64_t rows, int64_t from, int64_t to,
     }
 }
 
-/* All rows of a times 16 columns, in tiles whose heights differ by at
+/* Multiplies all rows of a by 16 columns. Heights of tiles differ by at
  * most one. */
 static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
                               const float *b, int64_t ldb, int64_t k, float *c,
@@ -1434,7 +1433,7 @@ static void matmul_bias_32x64(int64_t rows, int64_t from, int64_t to,
     }
 }
 
-/* o += P V, where row i sees keys from[i] .. to[i] - 1 of the page */
+/* Adds P V to o. Row i sees keys from[i] .. to[i] - 1 of the page. */
 static void values_seen(int64_t rows, const float *p, const int64_t *from,
                         const int64_t *to, const float *v, int64_t panels,
                         float *o)
@@ -1458,8 +1457,8 @@ static void values_seen(int64_t rows, const float *p, const int64_t *from,
                  o + i * panels * 16);
 }
 
-/* The page at `at` for r queries from position p, some of which do
- * not see all of its n keys. */
+/* Attends to the page at `at` for r queries from position p. Some
+ * do not see all of its n keys. */
 static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
                                               int64_t r, int64_t p, int64_t at,
                                               int64_t n, const struct keys *m,

@@ -275,7 +275,7 @@ enum {
 /* Rows of an input. */
 #define TINY_MAX_INPUT 16
 
-/* What tiny_bind() fills. */
+/* Bytes that tiny_bind() fills. */
 #define TINY_BOUND_BYTES (67 * sizeof(void *) + 512)
 /* For a batch of TINY_MAX_INPUT rows, one sequence: tiny_batch_bytes(). */
 #define TINY_ARENA_BYTES 98624

@@ -23,9 +23,8 @@
 #error "-ffast-math and its parts change results and remove the check for \
 overflow; leave them out, or define ATTNC_FAST_MATH"
 #endif
-/* Products and sums are fused where it is written and nowhere else, so that
- * all compilers give the same bits. clang has no macros for the parts of
- * -ffast-math; where it can be told, it leaves the order of sums as it is. */
+/* Only explicit FMAs are fused, so that all compilers give the same bits. clang
+ * has no macros for the parts of -ffast-math; pragmas turn off two of them. */
 #if defined __clang__
 #pragma STDC FP_CONTRACT OFF
 #if !defined ATTNC_FAST_MATH && __clang_major__ >= 14
@@ -106,13 +105,13 @@ struct state {
 
 /* ----------------------------------------------------------- arithmetic --- */
 
-/* 2^t = 2^n 2^f, |f| <= 1/2, by a polynomial of our own: the same bits
- * everywhere. What would be subnormal is 0. */
+/* Returns 2^t = 2^n 2^f, |f| <= 1/2, by a polynomial, because exp2f() differs
+ * between libraries. A subnormal result becomes 0. */
 static float power_of_2(float t)
 {
     static const float c[] = { 0x1.5f3e52p-10f, 0x1.3b2d4cp-7f, 0x1.c6aee8p-5f,
                                0x1.ebfbdcp-3f, 0x1.62e43p-1f, 1.0f };
-    const float shift = 0x1.8000fep+23f; /* what is added to it is rounded */
+    const float shift = 0x1.8000fep+23f; /* adding it rounds */
     const float n = (t + shift) - shift, f = t - n;
     float p = 0x1.41fbbcp-13f;
 
@@ -121,15 +120,15 @@ static float power_of_2(float t)
     return t <= -126.5f ? 0.0f : ldexpf(p, (int)n);
 }
 
-/* max(0, x), as in equation 2; NaN stays NaN. */
+/* Applies max(0, x), as in equation 2; NaN stays NaN. */
 static void relu_rows(float *x, int n)
 {
     for (int i = 0; i < n; i++)
         x[i] = 0.0f > x[i] ? 0.0f : x[i];
 }
 
-/* Sixteen sums as one, halves onto each other: number j of a row is in sum
- * j % 16, so that vectors of any width give the same bits. */
+/* Adds 16 sums, one half onto the other. Number j of a row is in sum j % 16, so
+ * that vectors of any width give the same bits. */
 static float sum_16(float *sum)
 {
     for (int n = 8; n > 0; n /= 2)
@@ -150,15 +149,15 @@ static void add(float *y, const float *a, const float *b, int n)
         y[i] = a[i] + b[i];
 }
 
-/* y = by x + b, the embeddings of section 3.4 plus the positions of 3.5. */
+/* Computes y = by x + b: embeddings (section 3.4) plus positions (3.5). */
 static void scale_add(float *y, const float *x, const float *b, int n, float by)
 {
     for (int i = 0; i < n; i++)
         y[i] = fmaf(by, x[i], b[i]);
 }
 
-/* (x - mean) / sqrt(variance + eps) gamma + beta, of each row [Ba et al.
- * 2016]. */
+/* Computes (x - mean) / sqrt(variance + eps) gamma + beta of each row [Ba et
+ * al. 2016]. */
 static void layer_norm(float *y, const float *x, const float *gamma,
                        const float *beta, int rows, int d, float eps)
 {
@@ -176,10 +175,10 @@ static void layer_norm(float *y, const float *x, const float *gamma,
     }
 }
 
-/* The next 64 scores of a row, -inf where there is none, become weights
- * 2^(by (score - max)), and are added to sum[16]. Where one is above the
- * maximum so far, what was summed is scaled down to the new one, also y
- * [Milakov and Gimelshein 2018]. */
+/* Turns the next 64 scores of a row, -inf for missing ones, into weights
+ * 2^(by (score - max)) and adds them to sum[16]. A score above the maximum so
+ * far raises it, which scales down y and the sums [Milakov and Gimelshein
+ * 2018]. */
 static void softmax_64(float *p, float by, float *max, float *sum, float *y,
                        int d)
 {
@@ -203,7 +202,7 @@ static void softmax_64(float *p, float by, float *max, float *sum, float *y,
         sum[i] += (p[i] + p[i + 16]) + (p[i + 32] + p[i + 48]);
 }
 
-/* The embedding of each token: its row of w (section 3.4). */
+/* Copies each token's row of w, its embedding (section 3.4). */
 static void embed(float *y, const int *ids, const float *w, int rows, int d)
 {
     for (int i = 0; i < rows; i++)
@@ -211,7 +210,7 @@ static void embed(float *y, const int *ids, const float *w, int rows, int d)
             y[i * d + j] = w[(size_t)ids[i] * d + j];
 }
 
-/* y = x W^T: a number for each row of x and each of the d_out rows of W. */
+/* Computes y = x W^T; W has d_out rows. */
 static void matmul(float *y, const float *x, const float *w, int rows,
                    int d_in, int d_out)
 {
@@ -225,7 +224,7 @@ static void matmul(float *y, const float *x, const float *w, int rows,
         }
 }
 
-/* y = x W^T + b: a number for each row of x and each of the d_out rows of W. */
+/* Computes y = x W^T + bias; W has d_out rows. */
 static void linear(float *y, const float *x, const float *w, const float *bias,
                    int rows, int d_in, int d_out)
 {
