@@ -38,6 +38,8 @@ static int run_command(Arena *a, int argc, char **argv)
     }
     if (is_any(argv[1], "--version", "-V") || !strcmp(argv[1], "version"))
         return print_version();
+    if (strcmp(argv[1], "complete") == 0) /* called by shells, not by people */
+        return complete_words(argc - 2, argv + 2);
     const bool help = is_any(argv[1], "--help", "-h");
     const Command *c = help ? &commands[NthHelp] : command_find(argv[1]);
     const CommonOptions common = options_common(c, argc - 2, argv + 2);

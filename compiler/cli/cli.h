@@ -75,6 +75,11 @@ void print_help(FILE *out, const Command *c);   /* prints the help of a command;
 void print_manual(FILE *out, const Command *c); /* prints a manual page as troff
                                                  * source for man(1) */
 
+/* cmd_completion.c: prints the candidates for the last of the words after
+ * "attnc", one per line: the word and, after a tab, its meaning. ":files" or
+ * ":specs" stands for names of files. */
+int complete_words(int n, char **words);
+
 /* cmd_WORD.c: runs the command with the given options (options.h). Returns an
  * exit code. */
 #define COMMAND(word, id, ...)            \

@@ -1,44 +1,66 @@
-/* cmd_completion.c: attnc completion. Prints scripts with which a shell
- * completes commands, options and their values. They are generated from the
- * rows of commands.h and options.c: each row becomes one line for all commands
- * that accept it. */
+/* cmd_completion.c: attnc completion. Prints a script with which a shell
+ * completes commands, options and their values. The script calls `attnc
+ * complete` with the words of the line, which prints the candidates from the
+ * rows of commands.h and options.c. */
 #include <string.h>
 
 #include "machine/target.h"
 #include "passes/passes.h"
-#include "cli/help/pages.h"
+#include "cli/options/options.h"
 
-/* ---- choices ---- */
-static void add_passes(Arena *a, Texts *to)
+/* ---- candidates ---- */
+static void suggest(const char *before, const char *word, const char *end,
+                    const char *what)
+{
+    printf("%s%s%s%s%s\n", before, word, end, *what ? "\t" : "", what);
+}
+
+static void suggest_passes(const char *before)
 {
     for (int i = 0; i < n_passes; i++)
-        vec_push(a, to, passes[i].name);
+        suggest(before, passes[i].name, "", "");
 }
 
-static void add_targets(Arena *a, Texts *to)
+static void suggest_targets(const char *before)
 {
     const char *name;
-    vec_push(a, to, "native");
+    suggest(before, "native", "", "");
     for (int i = 0; (name = target_name(i)); i++)
-        vec_push(a, to, name);
+        suggest(before, name, "", "");
 }
 
-static void add_fields(Arena *a, Texts *to)
+static void suggest_fields(const char *before)
 {
     const char *key;
     for (int i = 0; (key = spec_field_key(i)); i++)
-        vec_push(a, to, arena_printf(a, "%s=", key));
+        suggest(before, key, "=", "");
 }
 
-static void add_commands(Arena *a, Texts *to)
+static void suggest_commands(const char *before)
 {
     for (int i = 0; i < n_commands; i++)
-        vec_push(a, to, commands[i].name);
+        suggest(before, commands[i].name, "", commands[i].summary);
 }
 
-static void add_models(Arena *a, Texts *to)
+static void suggest_models(const char *before)
 {
-    *to = new_words(a);
+    Arena *a = arena_new();
+    const Texts words = new_words(a);
+    for (int i = 0; i < words.n; i++)
+        suggest(before, words.at[i], "", "");
+    arena_free(a);
+}
+
+static void suggest_specs(const char *before)
+{
+    (void)before;
+    puts(":specs");
+}
+
+static void suggest_files(const char *before)
+{
+    (void)before;
+    puts(":files");
 }
 
 static bool completes_operand(const Option *row)
@@ -46,324 +68,194 @@ static bool completes_operand(const Option *row)
     return row->name[0] != '-';
 }
 
-/* True if `what` is the placeholder of the option's value, or the name of the
- * operand. */
-static bool takes(const Option *row, const char *what)
-{
-    const char *it = completes_operand(row) ? row->name : row->takes;
-    return it && strcmp(it, what) == 0;
-}
-
-/* Returns the values to suggest. There are none if the value is a file or can
- * be anything. */
-static Texts choices(Arena *a, const Option *row)
+/* Prints the values of an option or operand, each after `before`. Prints none
+ * if the value can be anything. */
+static void suggest_values(const Option *row, const char *before)
 {
     static const struct {
-        const char *takes;
-        void (*add)(Arena *a, Texts *to);
+        const char *takes; /* placeholder of an option, name of an operand */
+        void (*suggest)(const char *before);
     } lists[] = {
-        { "PASS", add_passes },      { "TARGET", add_targets },
-        { "KEY=VALUE", add_fields }, { "COMMAND", add_commands },
-        { "MODEL", add_models },
+        { "PASS", suggest_passes },      { "TARGET", suggest_targets },
+        { "KEY=VALUE", suggest_fields }, { "COMMAND", suggest_commands },
+        { "MODEL", suggest_models },     { "SPEC", suggest_specs },
+        { "FILE", suggest_files },
     };
-    Texts found = { 0 };
+    const char *takes = completes_operand(row) ? row->name : row->takes;
     if (strcmp(row->name, "--skip") == 0)
-        vec_push(a, &found, "all");
+        suggest(before, "all", "", "");
     for (int i = 0; i < row->n_words; i++)
-        vec_push(a, &found, row->words[i]);
+        suggest(before, row->words[i], "", "");
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (takes(row, lists[i].takes))
-            lists[i].add(a, &found);
-    return found;
+        if (takes && strcmp(takes, lists[i].takes) == 0)
+            lists[i].suggest(before);
 }
 
-static const char *spaced(Arena *a, const Texts *words)
+static void suggest_options(const Command *c)
 {
-    Buffer b = { .arena = a };
-    buffer_add(&b, "", 0);
-    for (int i = 0; i < words->n; i++)
-        buffer_printf(&b, "%s%s", i ? " " : "", words->at[i]);
-    return b.n ? b.at : "";
-}
-
-/* Returns the names of a set of commands, each after `before` and before
- * `behind`, separated by `between`. */
-static const char *names(Arena *a, int bits, const char *before,
-                         const char *behind, const char *between)
-{
-    Buffer b = { .arena = a };
-    for (int i = 0; i < n_commands; i++)
-        if (commands[i].bit & bits)
-            buffer_printf(&b, "%s%s%s%s", b.n ? between : "", before,
-                          commands[i].name, behind);
-    return b.at;
-}
-
-/* Quotes text within single quotes and puts a backslash before each character
- * that is in `special`. */
-static const char *quoted(Arena *a, const char *text, const char *special)
-{
-    Buffer b = { .arena = a };
-    for (buffer_add(&b, "", 0); *text; text++) {
-        if (strchr(special, *text))
-            buffer_add(&b, "\\", 1);
-        if (*text == '\'')
-            buffer_printf(&b, "'\\''");
-        else
-            buffer_add(&b, text, 1);
-    }
-    return b.n ? b.at : "";
-}
-
-/* ---- bash ---- */
-static void print_bash_options(Arena *a)
-{
-    puts("    case $command in");
-    for (int k = 0; k < n_commands; k++) {
-        Texts options = { 0 };
-        for (int i = 0; i < n_options; i++) {
-            const Option *row = &option_table[i];
-            const bool joined = option_needs(row) && row->name[1] == '-';
-            if (!completes_operand(row) && (row->commands & commands[k].bit))
-                vec_push(a, &options,
-                         arena_printf(a, "%s%s", row->name, joined ? "=" : ""));
-        }
-        printf("    %s) options='%s' ;;\n", commands[k].name,
-               spaced(a, &options));
-    }
-    puts("    esac");
-}
-
-/* Prints the lines that suggest values or files for an option. */
-static void print_bash_value(Arena *a, const Option *row)
-{
-    const Texts words = choices(a, row);
-    if (words.n)
-        printf(" words='%s'", spaced(a, &words));
-    else if (takes(row, "SPEC"))
-        printf(" specs=1");
-    else if (takes(row, "FILE"))
-        printf(" files=1");
-}
-
-static void print_bash_values(Arena *a)
-{
-    puts("    case \"$command $option\" in");
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
-        if (!option_needs(row) || completes_operand(row))
+        const bool is_long = row->name[1] == '-';
+        if (completes_operand(row) || !(row->commands & c->bit))
             continue;
-        printf("    %s)\n       ",
-               names(a, row->commands, "'", arena_printf(a, " %s'", row->name),
-                     " | "));
-        print_bash_value(a, row);
-        puts(" ;;");
+        suggest("", row->name, option_needs(row) && is_long ? "=" : "",
+                row->help);
+        if (strcmp(row->name, "-O") == 0)
+            suggest_values(row, row->name);
     }
-    puts("    *) option= ;;\n"
-         "    esac");
 }
 
-static void print_bash_operands(Arena *a)
+/* ---- the line ---- */
+
+/* Joins the words that bash separates at =, such as --color = al. */
+static Texts joined_words(Arena *a, int n, char **word)
 {
-    puts("    [ -n \"$option\" ] || case $command in");
-    for (int k = 0; k < n_commands; k++) {
-        printf("    %s)", commands[k].name);
-        for (int i = 0; i < n_options; i++)
-            if (completes_operand(&option_table[i])
-                && (option_table[i].commands & commands[k].bit))
-                print_bash_value(a, &option_table[i]);
-        puts(" ;;");
+    Texts to = { 0 };
+    for (int i = 0; i < n; i++) {
+        const bool joins = i > 1
+                        && (!strcmp(word[i], "=") || !strcmp(word[i - 1], "="));
+        if (joins)
+            to.at[to.n - 1] = arena_printf(a, "%s%s", to.at[to.n - 1], word[i]);
+        else
+            vec_push(a, &to, word[i]);
     }
-    puts("    esac");
+    return to;
 }
 
-/* After the spec, attnc watch takes the options of another command. */
-static const char watched_in_bash[] =
-    "    if [ \"$command\" = watch ] && [ \"$COMP_CWORD\" -gt 2 ] &&\n"
-    "        [[ $cur == -* || $prev == -* || $cur == = || $prev == = ]]\n"
-    "    then\n"
-    "        command=bench\n"
-    "        [[ \" ${COMP_WORDS[*]} \" == *' run '* ]] && command=run\n"
-    "    fi\n";
-
-static void print_bash(Arena *a)
+/* Returns the command that the word belongs to: after its spec, `attnc watch`
+ * takes the words of attnc run or attnc bench. */
+static const Command *command_of(const Command *c, int operands,
+                                 const char *word)
 {
-    printf(
-        "# Completion of attnc " ATTNC_VERSION " in bash, made by: attnc "
-        "completion bash\n"
-        "_attnc()\n"
-        "{\n"
-        "    local IFS=$' \\t\\n' cur=${COMP_WORDS[COMP_CWORD]}\n"
-        "    local prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS"
-        "[1]}\n"
-        "    local option= prefix= options= words= files= specs=\n"
-        "    COMPREPLY=()\n"
-        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-        "        COMPREPLY=($(compgen -W '%s --help --version' -- "
-        "\"$cur\"))\n"
-        "        return\n"
-        "    fi\n"
-        "%s"
-        "    # --color=al is three words, but where COMP_WORDBREAKS lacks =\n"
-        "    if [[ $cur == --*=* ]]; then\n"
-        "        option=${cur%%%%=*} prefix=${cur%%%%=*}= cur=${cur#*=}\n"
-        "    elif [ \"$cur\" = = ]; then\n"
-        "        option=$prev cur=\n"
-        "    elif [ \"$prev\" = = ]; then\n"
-        "        option=${COMP_WORDS[COMP_CWORD - 2]}\n"
-        "    else\n"
-        "        option=$prev\n"
-        "    fi\n",
-        names(a, CmdAll, "", "", " "), watched_in_bash);
-    print_bash_options(a);
-    print_bash_values(a);
-    print_bash_operands(a);
-    puts("    if [ -z \"$option\" ] && [[ $cur == -* ]]; then\n"
-         "        words=$options files= specs=\n"
-         "    fi\n"
-         "    COMPREPLY=($(compgen -P \"$prefix\" -W \"$words\" -- "
-         "\"$cur\"))\n"
-         "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2> "
-         "/dev/null\n"
-         "    IFS=$'\\n'\n"
-         "    [ -z \"$files$specs\" ] || compopt -o filenames 2> /dev/null\n"
-         "    [ -z \"$files\" ] ||\n"
-         "        COMPREPLY+=($(compgen -P \"$prefix\" -f -- \"$cur\"))\n"
-         "    [ -z \"$specs\" ] ||\n"
-         "        COMPREPLY+=($(compgen -P \"$prefix\" -d -- \"$cur\")\n"
-         "                    $(compgen -P \"$prefix\" -f -X '!*.y*ml' -- "
-         "\"$cur\"))\n"
-         "}\n"
-         "complete -F _attnc attnc");
+    const Option *row = option_operand(c, operands);
+    return !row || row->kind != Rest                    ? c
+         : strcmp(word, "run") == 0                     ? &commands[NthRun]
+         : word[0] == '-' || strcmp(word, "bench") == 0 ? &commands[NthBench]
+                                                        : c;
 }
 
-/* ---- zsh ---- */
-
-/* Prints the line of a row. `operand` is the operand's number, from 1; 0 if the
- * row is an option. */
-static void print_zsh_row(Arena *a, const Option *row, int operand)
+/* Prints the candidates for the last word. `split`: in bash, it is only the
+ * value of --option=value. */
+static void suggest_last(Arena *a, const Command *c, const Texts *word,
+                         bool split)
 {
-    static const char special[] = "\\[]:";
-    const Texts words = choices(a, row);
-    const char *what = completes_operand(row) ? row->name : row->takes;
-    const bool many = row->kind == List || row->kind == Rest;
-    if (operand && many)
-        printf(" \\\n            '*");
-    else if (operand)
-        printf(" \\\n            '%d", operand);
+    const char *last = word->at[word->n - 1], *value;
+    const Option *row, *needs = NULL; /* the option whose value follows */
+    int operands = 0;
+    for (int i = 1; i < word->n - 1; i++) {
+        const char *at = word->at[i];
+        const Command *before = c;
+        c = needs ? c : command_of(c, operands, at);
+        if (needs || (at[0] == '-' && at[1])) {
+            row = needs ? NULL : option_find(at, c->bit, &value);
+            needs = row && option_needs(row) && !value ? row : NULL;
+        } else {
+            operands += c == before;
+        }
+    }
+    c = last[0] == '-' ? command_of(c, operands, last) : c;
+    row = needs ? needs : option_operand(c, operands);
+    if (needs || last[0] != '-') {
+        if (row && !split)
+            suggest_values(row, "");
+        return;
+    }
+    row = option_find(last, c->bit, &value);
+    if (row && value)
+        suggest_values(row,
+                       arena_printf(a, "%.*s", split ? 0 : (int)(value - last),
+                                    last));
     else
-        printf(" \\\n            '%s%s%s[%s]", row->kind == List ? "*" : "",
-               row->name,
-               !row->takes           ? ""
-               : row->kind == Maybe  ? "=-"
-               : row->name[1] == '-' ? "="
-               : row->name[1] == 'O' ? "-"
-                                     : "+",
-               quoted(a, row->help, special));
-    if (what && (operand || row->takes))
-        printf("%s:%s:", row->kind == Maybe ? ":" : "",
-               quoted(a, what, special));
-    if (words.n)
-        printf("(%s)", quoted(a, spaced(a, &words), special));
-    else if (takes(row, "SPEC"))
-        printf("_files -g \"*.(yaml|yml)\"");
-    else if (takes(row, "FILE"))
-        printf("_files");
-    putchar('\'');
+        suggest_options(c);
 }
 
-static void print_zsh(Arena *a)
+int complete_words(int n, char **words)
 {
-    printf("#compdef attnc\n"
-           "# Completion of attnc " ATTNC_VERSION " in zsh, made by: attnc "
-           "completion zsh\n"
-           "_attnc()\n"
-           "{\n"
-           "    local -a commands=(");
-    for (int i = 0; i < n_commands; i++)
-        printf("\n        '%s:%s'", commands[i].name,
-               quoted(a, commands[i].summary, "\\:"));
-    puts("\n    )\n"
-         "    if (( CURRENT == 2 )); then\n"
-         "        _describe command commands\n"
-         "        return\n"
-         "    fi\n"
-         "    shift words\n"
-         "    (( CURRENT-- ))\n"
-         "    case $words[1] in");
-    for (int k = 0; k < n_commands; k++) {
-        printf("    %s)\n        _arguments", commands[k].name);
-        for (int i = 0, operands = 0; i < n_options; i++)
-            if (option_table[i].commands & commands[k].bit)
-                print_zsh_row(a, &option_table[i],
-                              completes_operand(&option_table[i]) ? ++operands
-                                                                  : 0);
-        puts(" ;;");
-    }
-    puts("    esac\n"
-         "}\n"
-         "# read from $fpath it is the function's first call; sourced it is "
-         "not\n"
-         "if [[ $funcstack[1] == _attnc ]]; then\n"
-         "    _attnc \"$@\"\n"
-         "else\n"
-         "    compdef _attnc attnc\n"
-         "fi");
+    Arena *a = arena_new();
+    const Texts word = joined_words(a, n, words);
+    const bool split = n > 2
+                    && (!strcmp(words[n - 1], "=")
+                        || !strcmp(words[n - 2], "="));
+    if (n < 2)
+        suggest_commands("");
+    if (n == 1 && words[0][0] == '-')
+        puts("--help\n--version");
+    for (int i = 0; n > 1 && i < n_commands; i++)
+        if (strcmp(commands[i].name, words[0]) == 0)
+            suggest_last(a, &commands[i], &word, split);
+    arena_free(a);
+    return ExitDone;
 }
 
-/* ---- fish ---- */
-static void print_fish_row(Arena *a, const Option *row)
-{
-    const Texts words = choices(a, row);
-    printf("complete -c attnc -n '__attnc_is %s'",
-           names(a, row->commands, "", "", " "));
-    if (!completes_operand(row)) {
-        const char *name = row->name + 1 + (row->name[1] == '-');
-        printf(" -%c '%s'",
-               row->name[1] == '-' ? 'l'
-               : name[1]           ? 'o'
-                                   : 's',
-               name);
-    }
-    if (words.n)
-        printf(" %s-a '%s'", row->takes && *row->takes ? "-x " : "",
-               quoted(a, spaced(a, &words), "\\"));
-    else if (takes(row, "SPEC"))
-        printf(" -k -a '(__fish_complete_suffix .yaml)'");
-    else if (takes(row, "FILE"))
-        printf(completes_operand(row) ? " -F" : " -r -F");
-    else if (option_needs(row))
-        printf(" -x");
-    if (*row->help)
-        printf(" -d '%s'", quoted(a, row->help, "\\"));
-    putchar('\n');
-}
+/* ---- scripts ---- */
+static const char bash[] =
+    "_attnc()\n"
+    "{\n"
+    "    local IFS=$'\\n' cur=${COMP_WORDS[COMP_CWORD]} prefix= found\n"
+    "    found=$(\"${COMP_WORDS[0]/#\\~/$HOME}\" complete "
+    "\"${COMP_WORDS[@]:1:COMP_CWORD}\" \\\n"
+    "        2> /dev/null | cut -f 1)\n"
+    "    [ \"$cur\" != = ] || cur=\n"
+    "    [[ $cur != --*=* ]] || prefix=${cur%%=*}=\n"
+    "    case $found in\n"
+    "    :*) compopt -o filenames 2> /dev/null\n"
+    "        cur=${cur#\"$prefix\"} ;;\n"
+    "    esac\n"
+    "    case $found in\n"
+    "    :files) COMPREPLY=($(compgen -P \"$prefix\" -f -- \"$cur\")) ;;\n"
+    "    :specs) COMPREPLY=($(compgen -P \"$prefix\" -d -- \"$cur\"\n"
+    "        compgen -P \"$prefix\" -f -X '!*.y*ml' -- \"$cur\")) ;;\n"
+    "    *)  COMPREPLY=($(compgen -W \"$found\" -- \"$cur\")) ;;\n"
+    "    esac\n"
+    "    [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2> /dev/null\n"
+    "}\n"
+    "complete -F _attnc attnc\n";
 
-static void print_fish(Arena *a)
-{
-    puts("# Completion of attnc " ATTNC_VERSION " in fish, made by: attnc "
-         "completion fish\n"
-         "function __attnc_is # COMMAND ..: one of them is the command\n"
-         "    set -l words (commandline -opc)\n"
-         "    test (count $words) -gt 1; and contains -- $words[2] $argv\n"
-         "end\n"
-         "function __attnc_none\n"
-         "    test (count (commandline -opc)) -eq 1\n"
-         "end\n"
-         "complete -c attnc -f");
-    for (int i = 0; i < n_commands; i++)
-        printf("complete -c attnc -n __attnc_none -a %s -d '%s'\n",
-               commands[i].name, quoted(a, commands[i].summary, "\\"));
-    for (int i = 0; i < n_options; i++)
-        print_fish_row(a, &option_table[i]);
-}
+static const char zsh[] =
+    "_attnc()\n"
+    "{\n"
+    "    local line\n"
+    "    local -a found open\n"
+    "    for line in ${(f)\"$(${~words[1]} complete "
+    "\"${(@Q)words[2,CURRENT-1]}\" \"$PREFIX\" \\\n"
+    "        2> /dev/null)\"}; do\n"
+    "        case ${line%%$'\\t'*} in\n"
+    "        :*) compset -P '--*=' ;|\n"
+    "        :files) _files ;;\n"
+    "        :specs) _files -g \"*.(yaml|yml)\" ;;\n"
+    "        *=) open+=(${line/$'\\t'/:}) ;;\n"
+    "        *)  found+=(${line/$'\\t'/:}) ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    _describe attnc found -- open -S ''\n"
+    "}\n"
+    "# read from $fpath it is the function's first call; sourced it is not\n"
+    "if [[ $funcstack[1] == _attnc ]]; then\n"
+    "    _attnc \"$@\"\n"
+    "else\n"
+    "    compdef _attnc attnc\n"
+    "fi\n";
+
+static const char fish[] =
+    "function __attnc\n"
+    "    set -l words (commandline -opc)\n"
+    "    $words[1] complete $words[2..] (commandline -ct) 2> /dev/null\n"
+    "end\n"
+    "complete -c attnc -f -a '(__attnc | string match -v \":*\")'\n"
+    "complete -c attnc -n '__attnc | string match -q :files' -F\n"
+    "complete -c attnc -n '__attnc | string match -q :specs' -k -a "
+    "'(__fish_complete_suffix .yaml)'\n";
 
 int cmd_completion(const CompletionCommand *o)
 {
-    static void (*const print[])(Arena *a) = { print_bash, print_zsh,
-                                               print_fish };
-    Arena *a = arena_new();
-    print[o->shell](a);
-    arena_free(a);
+    static const struct {
+        const char *first, *name, *script;
+    } shells[] = { { "", "bash", bash },
+                   { "#compdef attnc\n", "zsh", zsh },
+                   { "", "fish", fish } };
+    printf("%s# Completion of attnc " ATTNC_VERSION " in %s, made by: attnc "
+           "completion %s\n%s",
+           shells[o->shell].first, shells[o->shell].name, shells[o->shell].name,
+           shells[o->shell].script);
     return ExitDone;
 }

@@ -1,88 +1,258 @@
-/* help.c: attnc help, printed from the rows of commands.h, options.c and
- * pages.c. */
+/* help.c: attnc help and the pages of the manual, attnc(1) and one per command,
+ * printed from the rows of commands.h, options.c and pages.c. Both have the
+ * same parts in the same order; a form says how each part looks. The manual has
+ * the macros of man(7). */
+#include <ctype.h>
+#include <stdlib.h>
+
 #include "cli/help/pages.h"
 
-static void print_head(FILE *out, const char *title)
+/* ---- forms ---- */
+
+/* Texts with "%s" or, with a width, "%27s" in place of an argument. HEAD and
+ * NAME begin a colour that END ends. */
+#define HEAD "\1"
+#define NAME "\2"
+#define END "\3"
+typedef struct {
+    const char *group;    /* title */
+    const char *option;   /* option with its value, meaning */
+    const char *examples; /* title of the examples */
+    const char *example;  /* line, purpose; in the manual purpose, line */
+    const char *exits;    /* title of the exit codes */
+    const char *exit;     /* code, meaning */
+    const char *command;  /* name, summary */
+    bool escaped;         /* escape what troff interprets in arguments */
+} PageForm;
+
+static const PageForm help_form = {
+    .group = "\n" HEAD "%s:" END "\n",
+    .option = "  " NAME "%27s" END " %s\n",
+    .examples = "\n" HEAD "Examples:" END "\n",
+    .example = "  " NAME "%s" END "\n      %s\n",
+    .exits = "\n" HEAD "Exit codes:" END "\n",
+    .exit = "  " NAME "%3s" END " %s\n",
+    .command = "  " NAME "%10s" END " %s\n",
+};
+
+#define ITEM ".TP\n\\fB%s\\fR\n%s\n"
+static const PageForm manual_form = {
+    .group = ".SS %s\n",
+    .option = ITEM,
+    .examples = ".SH EXAMPLES\n"
+                "models/ is that of attnc's sources, or share/attnc/models of "
+                "an installed attnc.\n",
+    .example = ".PP\n%s:\n.PP\n.RS 4\n.EX\n%s\n.EE\n.RE\n",
+    .exits = ".SH \"EXIT STATUS\"\n",
+    .exit = ITEM,
+    .command = ITEM,
+    .escaped = true,
+};
+
+/* Prints text and escapes the characters that troff interprets. */
+static void put_escaped(FILE *out, const char *text)
 {
-    fprintf(out, "\n%s%s:%s\n", paint(out, PaintHead), title,
-            paint(out, PaintEnd));
+    if (*text == '.' || *text == '\'')
+        fputs("\\&", out);
+    for (; *text; text++)
+        switch (*text) {
+        case '\\': fputs("\\e", out); break;
+        case '-':  fputs("\\-", out); break;
+        case '~':  fputs("\\(ti", out); break;
+        case '^':  fputs("\\(ha", out); break;
+        case '`':  fputs("\\(ga", out); break;
+        case '\'': fputs("\\(aq", out); break;
+        default:   fputc(*text, out);
+        }
 }
 
-/* Prints a row such as " name what it is", with the name padded to
- * `columns`. */
-static void print_row(FILE *out, int columns, const char *name,
-                      const char *what)
+/* Prints a text of a form with its arguments, which are texts too. */
+static void put(FILE *out, const PageForm *f, const char *text, ...)
 {
-    fprintf(out, "  %s%-*s%s %s\n", paint(out, PaintName), columns, name,
-            paint(out, PaintEnd), what);
+    static const Paint role[] = { PaintText, PaintHead, PaintName, PaintEnd };
+    va_list arguments;
+    va_start(arguments, text);
+    for (; *text; text++) {
+        if (*text <= *END) {
+            fputs(paint(out, role[(int)*text]), out);
+        } else if (*text != '%') {
+            fputc(*text, out);
+        } else {
+            char *end;
+            const int width = (int)strtol(text + 1, &end, 10);
+            const char *argument = va_arg(arguments, const char *);
+            if (f->escaped)
+                put_escaped(out, argument);
+            else
+                fprintf(out, "%-*s", width, argument);
+            text = end; /* the s */
+        }
+    }
+    va_end(arguments);
 }
 
-static void print_group(FILE *out, const Command *c, OptionGroup group)
+/* ---- parts of both ---- */
+static void put_option(FILE *out, const PageForm *f, const Option *row)
+{
+    const bool takes = row->takes != NULL;
+    const bool is_long = row->name[1] == '-';
+    const char *joint = !takes              ? ""
+                      : row->kind == Maybe  ? "[="
+                      : is_long             ? "="
+                      : row->name[1] == 'O' ? ""
+                                            : " ";
+    const char *value = takes ? row->takes : "";
+    const char *end = row->kind == Maybe ? "]" : "";
+    char left[64];
+    snprintf(left, sizeof left, "%s%s%s%s", row->name, joint, value, end);
+    if (f->escaped && takes)
+        put(out, f, ".TP\n\\fB%s\\fR%s\\fI%s\\fR%s\n%s\n", row->name, joint,
+            value, end, row->help);
+    else
+        put(out, f, f->option, left, row->help);
+}
+
+static void put_group(FILE *out, const PageForm *f, const Command *c, int group)
 {
     bool any = false;
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
-        if (row->group != group || !(row->commands & c->bit))
+        if ((int)row->group != group || !(row->commands & c->bit))
             continue;
-        char left[64];
-        snprintf(left, sizeof left, "%s%s%s%s", row->name, option_joint(row),
-                 row->takes ? row->takes : "", option_end(row));
         if (!any)
-            print_head(out, group_title[group]);
-        print_row(out, 27, left, row->help);
+            put(out, f, f->group, group_title[group]);
+        put_option(out, f, row);
         any = true;
     }
 }
 
-static void print_examples(FILE *out, const Command *c)
+static void put_exits(FILE *out, const PageForm *f, int bits)
 {
-    const Page *page = &pages[c - commands];
-    print_head(out, "Examples");
-    for (int i = 0; i < PageExamples; i++)
-        fprintf(out, "  %s%s%s\n      %s\n", paint(out, PaintName),
-                page->example[i].line, paint(out, PaintEnd),
-                page->example[i].what);
-}
-
-static void print_exits(FILE *out, const Command *c)
-{
-    print_head(out, "Exit codes");
+    put(out, f, f->exits);
     for (int i = 0; i < n_exits; i++) {
         char code[8];
         snprintf(code, sizeof code, "%d", exit_table[i].code);
-        if (exit_table[i].commands & c->bit)
-            print_row(out, 3, code, exit_table[i].meaning);
+        if (exit_table[i].commands & bits)
+            put(out, f, f->exit, code, exit_table[i].meaning);
     }
 }
 
-static void print_usage(FILE *out, const char *rest)
+static void put_parts(FILE *out, const PageForm *f, const Command *c)
 {
-    fprintf(out, "%susage:%s attnc %s", paint(out, PaintHead),
-            paint(out, PaintEnd), rest);
+    const Page *page = &pages[c - commands];
+    for (int group = GroupOperands + 1; group < OptionGroups; group++)
+        put_group(out, f, c, group);
+    put(out, f, f->examples);
+    for (int i = 0; i < PageExamples; i++) {
+        const char *line = page->example[i].line;
+        const char *what = page->example[i].what;
+        put(out, f, f->example, f->escaped ? what : line,
+            f->escaped ? line : what);
+    }
+    put_exits(out, f, c->bit);
 }
 
-static void print_commands(FILE *out)
+static void put_commands(FILE *out, const PageForm *f)
 {
-    print_usage(out, "COMMAND [options] SPEC\n"
-                     "A Transformer's spec (YAML) in, C out.\n\n");
     for (int i = 0; i < n_commands; i++)
-        print_row(out, 10, commands[i].name, commands[i].summary);
-    fputs("\nattnc help COMMAND lists its options; attnc --version says "
-          "which attnc this is.\n",
-          out);
+        put(out, f, f->command, commands[i].name, commands[i].summary);
 }
 
+/* ---- help ---- */
 void print_help(FILE *out, const Command *c)
 {
-    if (!c) {
-        print_commands(out);
+    const PageForm *f = &help_form;
+    put(out, f, HEAD "usage:" END " attnc ");
+    if (c) {
+        put(out, f, "%s [options]%s%s\n%s\n", c->name, *c->takes ? " " : "",
+            c->takes, c->summary);
+        put_parts(out, f, c);
         return;
     }
-    print_usage(out, c->name);
-    fprintf(out, " [options]%s%s\n%s\n", *c->takes ? " " : "", c->takes,
-            c->summary);
-    for (int group = GroupOperands + 1; group < OptionGroups; group++)
-        print_group(out, c, (OptionGroup)group);
-    print_examples(out, c);
-    print_exits(out, c);
+    put(out, f,
+        "COMMAND [options] SPEC\n"
+        "A Transformer's spec (YAML) in, C out.\n\n");
+    put_commands(out, f);
+    put(out, f,
+        "\nattnc help COMMAND lists its options; attnc --version says "
+        "which attnc this is.\n");
+}
+
+/* ---- manual ---- */
+static void put_title(FILE *out, const char *name, const char *summary)
+{
+    fputs(".TH \"", out);
+    for (const char *at = name; *at; at++)
+        fputc(toupper((unsigned char)*at), out);
+    put(out, &manual_form,
+        "\" 1 " ATTNC_DATE " \"attnc " ATTNC_VERSION "\"\n"
+        ".SH NAME\n%s \\- %s\n.SH SYNOPSIS\n",
+        name, summary);
+}
+
+/* Prints what follows the exit codes: the environment, and the other pages. */
+static void put_end(FILE *out, const Command *c)
+{
+    static const char *const variable[][2] = {
+        { "NO_COLOR", "set to anything: no colours on a terminal" },
+        { "TERM", "dumb or not set: no colours either" },
+        { "XDG_CACHE_HOME",
+          "where the folder attnc has compiled models and the records of "
+          "attnc tune; default: ~/.cache" },
+        { "ATTNC_BACKEND",
+          "of attnc run and score, where --backend is not given; default: "
+          "auto" },
+        { "ATTNC_CACHE_LIMIT",
+          "how many bytes of compiled models are kept there, as 500M; "
+          "default: 2G; 0: none" },
+        { "TMPDIR", "for what C compilers write on the way" },
+    };
+    const PageForm *f = &manual_form;
+    put(out, f, ".SH ENVIRONMENT\n");
+    for (size_t i = 0; i < sizeof variable / sizeof *variable; i++)
+        put(out, f, ITEM, variable[i][0], variable[i][1]);
+    put(out, f, ".SH \"SEE ALSO\"\n");
+    const char *before = c ? ".BR attnc (1),\n" : "";
+    for (int i = 0; i < n_commands; i++) {
+        if (&commands[i] == c)
+            continue;
+        fprintf(out, "%s.BR attnc\\-%s (1)", before, commands[i].name);
+        before = ",\n";
+    }
+    fputc('\n', out);
+}
+
+static void put_page(FILE *out, const Command *c)
+{
+    char name[64];
+    snprintf(name, sizeof name, "attnc-%s", c->name);
+    put_title(out, name, c->summary);
+    put(out, &manual_form, ".B attnc %s\n[\\fIoptions\\fR]", c->name);
+    if (*c->takes)
+        put(out, &manual_form, " \\fI%s\\fR", c->takes);
+    put(out, &manual_form, "\n.SH DESCRIPTION\n%s\n.SH OPTIONS\n",
+        pages[c - commands].about);
+    put_parts(out, &manual_form, c);
+}
+
+void print_manual(FILE *out, const Command *c)
+{
+    if (c) {
+        put_page(out, c);
+    } else {
+        put_title(out, "attnc", "a Transformer's spec in, C out");
+        put(out, &manual_form,
+            ".B attnc\n\\fICOMMAND\\fR [\\fIoptions\\fR] [\\fISPEC\\fR]\n"
+            ".SH DESCRIPTION\n"
+            "attnc compiles the spec of a Transformer, a YAML file, to C that "
+            "needs no library: it builds the graph of operations, fuses them, "
+            "plans memory and tiles, and emits one file. It also runs, "
+            "measures, tunes and checks the model. A\n"
+            ".I SPEC\n"
+            "of \\- is stdin, an output file of \\- is stdout.\n"
+            ".SH COMMANDS\n");
+        put_commands(out, &manual_form);
+        put_exits(out, &manual_form, CmdAll);
+    }
+    put_end(out, c);
 }

@@ -44,18 +44,3 @@ const char *const group_title[OptionGroups] = {
     [GroupOutput] = "Output",   [GroupCode] = "Code",
     [GroupPasses] = "Passes",   [GroupGeneral] = "General",
 };
-
-const char *option_joint(const Option *row)
-{
-    const bool is_long = row->name[1] == '-';
-    return !row->takes         ? ""
-         : row->kind == Maybe  ? "[="
-         : is_long             ? "="
-         : row->name[1] == 'O' ? ""
-                               : " ";
-}
-
-const char *option_end(const Option *row)
-{
-    return row->kind == Maybe ? "]" : "";
-}

@@ -23,9 +23,4 @@ extern const int n_exits;
 
 extern const char *const group_title[OptionGroups];
 
-/* Returns what stands between an option and its value: "=", "[=", " " or "". */
-const char *option_joint(const Option *row);
-const char *option_end(const Option *row); /* returns what stands after the
-                                            * value: "]" or "" */
-
 #endif

@@ -227,9 +227,7 @@ void options_for(const void *options, const Command *c, int use)
 
 /* ---- reading ---- */
 
-/* Returns the row of an option, or NULL if there is none. Sets *value if the
- * word contains it too: "--beam=4", "-O2", "-omodel.c". */
-static const Option *find(const char *word, int command, const char **value)
+const Option *option_find(const char *word, int command, const char **value)
 {
     bool is_long = strncmp(word, "--", 2) == 0;
     for (int i = 0; i < n_options; i++) {
@@ -249,9 +247,7 @@ static const Option *find(const char *word, int command, const char **value)
     return NULL;
 }
 
-/* Returns the row of operand n, counted from 0, or NULL if the command has
- * fewer operands. A list as the last operand accepts all that follow. */
-static const Option *operand(const Command *c, int n)
+const Option *option_operand(const Command *c, int n)
 {
     const Option *last = NULL;
     for (int i = 0; i < n_options; i++)
@@ -284,7 +280,7 @@ static void *place(Reading *r, const Option *row)
 
 static void take_operand(Reading *r, const char *word)
 {
-    const Option *row = operand(r->command, r->operands);
+    const Option *row = option_operand(r->command, r->operands);
     if (!row && r->operands > 0 && r->command->bit & (CmdRun | CmdScore))
         fail(ExitUsage,
              "one spec at a time: '%s' and '%s'; a text is a line of stdin: "
@@ -311,7 +307,7 @@ static void take_operand(Reading *r, const char *word)
  * like. */
 static bool takes_rest(const Reading *r)
 {
-    const Option *row = operand(r->command, r->operands);
+    const Option *row = option_operand(r->command, r->operands);
     return row && row->kind == Rest;
 }
 
@@ -319,7 +315,7 @@ static bool takes_rest(const Reading *r)
 static bool take_option(Reading *r, const char *word, const char *next)
 {
     const char *value;
-    const Option *row = find(word, r->command->bit, &value);
+    const Option *row = option_find(word, r->command->bit, &value);
     if (!row)
         unknown_option(r->arena, r->command, word);
     const bool apart = option_needs(row) && !value;
@@ -339,7 +335,7 @@ CommonOptions options_common(const Command *c, int argc, char **argv)
     CommonOptions found = { 0 };
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char *value;
-        const Option *row = find(argv[i], c->bit, &value);
+        const Option *row = option_find(argv[i], c->bit, &value);
         if (!row || is_operand(row))
             continue;
         if (option_needs(row) && !value && i + 1 < argc)
@@ -484,9 +480,9 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
             i += take_option(&r, word, i + 1 < argc ? argv[i + 1] : NULL);
     }
     take_ending(&r);
-    if (r.operands < c->least && !r.alone && operand(c, 0)->kind == Word)
+    if (r.operands < c->least && !r.alone && option_operand(c, 0)->kind == Word)
         fail(ExitUsage, "attnc %s takes one of %s", c->name,
-             list_words(operand(c, 0)).text);
+             list_words(option_operand(c, 0)).text);
     if (r.operands < c->least && !r.alone)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);

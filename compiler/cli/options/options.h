@@ -322,6 +322,12 @@ ModelOptions *options_model(void *options,
 Texts new_words(Arena *a); /* cmd_new.c: the models that attnc new knows */
 /* command_line.c: does the command accept the option? */
 bool option_taken(int command, const char *name);
+/* Returns the row of an option, or NULL if there is none. Sets *value if the
+ * word contains it too: "--beam=4", "-O2", "-omodel.c". */
+const Option *option_find(const char *word, int command, const char **value);
+/* Returns the row of operand n, counted from 0, or NULL if the command has
+ * fewer operands. A list as the last operand accepts all that follow. */
+const Option *option_operand(const Command *c, int n);
 bool option_needs(const Option *row);                   /* does the option need
                                                          * a value? */
 bool option_default(const void *at, const Option *row); /* does the option have
