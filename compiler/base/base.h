@@ -4,8 +4,8 @@
  * In:  sizes, text, positions in a text.
  * Out: memory in an arena, which is freed all at once; messages on stderr in
  * clang's format and colours.
- * Other public headers: user_dir.h, user_cache.h, strings.h, put_json.h,
- * progress.h, table.h, terminal.h. */
+ * Other public headers: columns.h, user_dir.h, user_cache.h, strings.h,
+ * put_json.h, progress.h, table.h, terminal.h. */
 #ifndef ATTNC_BASE_H
 #define ATTNC_BASE_H
 

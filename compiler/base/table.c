@@ -44,3 +44,46 @@ const char *cut_middle(Arena *a, const char *text, int width)
     return arena_printf(a, "%.*s...%s", begin, text,
                         text + n - (width - dots - begin));
 }
+
+/* ---- texts ---- */
+TextTable text_table(Arena *a, FILE *out, bool markdown, int n)
+{
+    TextTable t = { a, out, markdown, n, NULL, NULL };
+    t.left = arena_alloc(a, (size_t)n * sizeof *t.left + 1);
+    t.fit = arena_alloc(a, (size_t)n * sizeof *t.fit + 1);
+    for (int i = 0; i < n; i++)
+        t.fit[i] = (TableFit){ .width = 2, .shown = true };
+    return t;
+}
+
+void table_widen(TextTable *t, int column, const char *text)
+{
+    const int width = (int)strlen(text) + 2;
+    if (t->fit[column].width < width)
+        t->fit[column].width = width;
+}
+
+/* Does not pad the last cell if it is aligned to the left. */
+void table_cell(const TextTable *t, int column, const char *text)
+{
+    const int width = t->fit[column].width - 2;
+    if (!t->fit[column].shown)
+        return;
+    text = *text ? text : "-";
+    if (t->markdown)
+        fprintf(t->out, " %s |", text);
+    else
+        fprintf(t->out, "%s%*s", column ? "  " : "",
+                !t->left[column]     ? width
+                : column == t->n - 1 ? 0
+                                     : -width,
+                text);
+}
+
+void table_rule(const TextTable *t)
+{
+    fputs(t->markdown ? "|" : "", t->out);
+    for (int i = 0; t->markdown && i < t->n; i++)
+        fputs(t->left[i] ? "---|" : "---:|", t->out);
+    fputs(t->markdown ? "\n" : "", t->out);
+}

@@ -21,4 +21,22 @@ int table_fit(TableFit *column, int n, int room);
  * joined by "...". */
 const char *cut_middle(Arena *a, const char *text, int width);
 
+typedef struct { /* a table of texts, aligned or as Markdown */
+    Arena *arena;
+    FILE *out;
+    bool markdown;
+    int n;         /* number of columns */
+    bool *left;    /* [n]: texts are aligned to the left */
+    TableFit *fit; /* [n] */
+} TextTable;
+
+/* Returns a table of n columns without width. */
+TextTable text_table(Arena *a, FILE *out, bool markdown, int n);
+/* Makes a column at least as wide as the text. */
+void table_widen(TextTable *t, int column, const char *text);
+/* Prints a cell if its column is shown. An empty text becomes "-". */
+void table_cell(const TextTable *t, int column, const char *text);
+/* Prints the line below the heads of a Markdown table. */
+void table_rule(const TextTable *t);
+
 #endif

@@ -5,7 +5,6 @@
  *
  * The hash covers everything before `, "hash"`. The file may contain anything,
  * so each value is checked before use. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +14,26 @@
 #include "runtime/base/json.h"
 #include "records/records.h"
 
-enum { Version = 2, Members = 16, TextMost = 4096, MostThreads = 1 << 20 };
-#define MOST_NS 1e18             /* nanoseconds of about thirty years */
+enum { Version = 2, Members = 16, MostThreads = 1 << 20 };
+#define MOST_NS 1e18 /* nanoseconds of about thirty years */
+
+/* ---- columns ---- */
+#define MEMBER(kind, member, ...) COLUMN(kind, Record, member, __VA_ARGS__)
+const RowColumn record_columns[] = {
+    MEMBER(Text, host.cpu, "cpu"),
+    MEMBER(Text, host.caches, "caches"),
+    MEMBER(Text, host.isa, "isa"),
+    MEMBER(Int, host.threads, "threads", .least = 1, .most = MostThreads),
+    MEMBER(Text, host.compiler, "compiler"),
+    MEMBER(Word, key.kind, "op", .n = TaskKinds, .words = task_word),
+    MEMBER(Text, key.shape, "shape"),
+    MEMBER(Word, key.dtype, "dtype", .n = Dtypes, .words = dtype_word),
+    MEMBER(Text, key.epilogue, "epilogue"),
+    MEMBER(Real, ns, "ns", .most = MOST_NS),
+    MEMBER(Real, usual_ns, "usual_ns", .most = MOST_NS),
+    MEMBER(Int, samples, "samples", .most = INT32_MAX),
+    MEMBER(Real, spread, "spread", .most = MOST_NS),
+};
 
 /* ---- writing ---- */
 json_t *tiling_json(const Tiling *t)
@@ -29,20 +46,6 @@ json_t *tiling_json(const Tiling *t)
     return o;
 }
 
-static json_t *record_object(const Record *r)
-{
-    const Host *h = &r->host;
-    return json_pack("{s:i,s:s,s:s,s:s,s:i,s:s,s:s,s:s,s:s,s:s,s:o,s:f,s:f,"
-                     "s:i,s:f}",
-                     "version", (int)Version, "cpu", h->cpu, "caches",
-                     h->caches, "isa", h->isa, "threads", h->threads,
-                     "compiler", h->compiler, "op", task_word[r->key.kind],
-                     "shape", r->key.shape, "dtype", dtype_word[r->key.dtype],
-                     "epilogue", r->key.epilogue, "tile",
-                     tiling_json(&r->tiling), "ns", r->ns, "usual_ns",
-                     r->usual_ns, "samples", r->samples, "spread", r->spread);
-}
-
 static unsigned long long hash(const char *line, size_t n)
 {
     return (unsigned long long)XXH3_64bits(line, n);
@@ -51,9 +54,10 @@ static unsigned long long hash(const char *line, size_t n)
 static char *line_of(Arena *a, const Record *r)
 {
     const size_t flags = JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII;
-    json_t *o = record_object(r);
-    if (!o)
-        die("a record of values that JSON does not have");
+    json_t *o = json_pack("{s:i}", "version", (int)Version);
+    columns_write(o, record_columns, KeyColumns, r);
+    json_object_set_new(o, "tile", tiling_json(&r->tiling));
+    columns_write(o, record_columns + KeyColumns, TimeColumns, r);
     const size_t n = json_dumpb(o, NULL, 0, flags);
     char *text = arena_alloc(a, n + 1);
     json_dumpb(o, text, n, flags);
@@ -64,57 +68,6 @@ static char *line_of(Arena *a, const Record *r)
 }
 
 /* ---- reading ---- */
-typedef struct {
-    Arena *arena;
-    const json_t *object;
-    const char *bad; /* name of the first invalid member; NULL: none */
-} LineReader;
-
-static const char *text_of(LineReader *m, const char *key)
-{
-    const json_t *value = json_object_get(m->object, key);
-    const size_t n = json_string_length(value);
-    const char *text = json_string_value(value);
-    bool ok = text && n <= TextMost;
-    for (size_t i = 0; ok && i < n; i++)
-        ok = text[i] >= ' ' && text[i] <= '~';
-    if (ok)
-        return arena_strndup(m->arena, text, n);
-    m->bad = m->bad ? m->bad : key;
-    return "";
-}
-
-static int64_t int_of(LineReader *m, const char *key, int64_t least,
-                      int64_t most)
-{
-    const json_t *value = json_object_get(m->object, key);
-    const int64_t i = json_integer_value(value);
-    if (json_is_integer(value) && i >= least && i <= most)
-        return i;
-    m->bad = m->bad ? m->bad : key;
-    return least;
-}
-
-static double real_of(LineReader *m, const char *key)
-{
-    const json_t *value = json_object_get(m->object, key);
-    const double x = json_number_value(value);
-    if (json_is_number(value) && x >= 0 && x <= MOST_NS)
-        return x;
-    m->bad = m->bad ? m->bad : key;
-    return 1;
-}
-
-static int word_of(LineReader *m, const char *key, const char *const *words,
-                   int n)
-{
-    const char *text = text_of(m, key);
-    for (int i = 0; i < n; i++)
-        if (strcmp(text, words[i]) == 0)
-            return i;
-    m->bad = m->bad ? m->bad : key;
-    return 0;
-}
 
 /* Sets the named parameter of a tiling. Returns false if the parameter is
  * unknown or its value out of range. */
@@ -132,17 +85,14 @@ static bool set_parameter(Tiling *t, const char *name, const json_t *value)
     return false;
 }
 
-static Tiling tiling_of(LineReader *m, TaskKind kind)
+static bool tiling_read(Tiling *t, TaskKind kind, json_t *from)
 {
-    json_t *tile = json_object_get(m->object, "tile"), *value;
     const char *name;
-    Tiling t = { 0 };
-    bool ok = json_is_object(tile);
-    json_object_foreach(tile, name, value)
-        ok = ok && set_parameter(&t, name, value);
-    if ((!ok || !tiling_valid(&t, kind)) && !m->bad)
-        m->bad = "tile";
-    return t;
+    json_t *value;
+    bool ok = json_is_object(from);
+    json_object_foreach(from, name, value)
+        ok = ok && set_parameter(t, name, value);
+    return ok && tiling_valid(t, kind);
 }
 
 /* Returns the arithmetic that the name of an epilogue contains, such as
@@ -154,26 +104,17 @@ static Arithmetic arithmetic_of(const char *epilogue)
                                          : ArithmeticF32;
 }
 
-static Record members(LineReader *m)
+/* Returns the name of the first invalid member, or NULL if all are valid. */
+static const char *members(Arena *a, Record *r, const json_t *o)
 {
-    Record r = {
-        .host = { .cpu = text_of(m, "cpu"),
-                  .caches = text_of(m, "caches"),
-                  .isa = text_of(m, "isa"),
-                  .threads = (int)int_of(m, "threads", 1, MostThreads),
-                  .compiler = text_of(m, "compiler") },
-        .key = { .kind = (TaskKind)word_of(m, "op", task_word, TaskKinds),
-                 .shape = text_of(m, "shape"),
-                 .dtype = (Dtype)word_of(m, "dtype", dtype_word, Dtypes),
-                 .epilogue = text_of(m, "epilogue") },
-        .ns = real_of(m, "ns"),
-        .usual_ns = real_of(m, "usual_ns"),
-        .samples = (int)int_of(m, "samples", 0, INT32_MAX),
-        .spread = real_of(m, "spread"),
-    };
-    r.tiling = tiling_of(m, r.key.kind);
-    r.key.arithmetic = arithmetic_of(r.key.epilogue);
-    return r;
+    *r = (Record){ .samples = 0 };
+    const char *bad = columns_parse(a, record_columns, KeyColumns, r, o);
+    if (bad)
+        return bad;
+    r->key.arithmetic = arithmetic_of(r->key.epilogue);
+    if (!tiling_read(&r->tiling, r->key.kind, json_object_get(o, "tile")))
+        return "tile";
+    return columns_parse(a, record_columns + KeyColumns, TimeColumns, r, o);
 }
 
 /* Returns true if the line ends with the correct hash of the text before it. */
@@ -190,16 +131,15 @@ static bool is_whole(const char *line, size_t n)
 
 static bool understood(Record *to, Arena *a, const json_t *o, const char **why)
 {
-    LineReader m = { .arena = a, .object = o };
     const json_t *version = json_object_get(o, "version");
     if (!json_is_integer(version) || json_integer_value(version) != Version) {
         *why = "the line is of another version of attnc";
         return false;
     }
-    *to = members(&m);
-    *why = m.bad ? arena_printf(a, "\"%s\" is not as attnc writes it", m.bad)
-                 : "the line has members that attnc does not write";
-    return !m.bad && json_object_size(o) == Members;
+    const char *bad = members(a, to, o);
+    *why = bad ? arena_printf(a, "\"%s\" is not as attnc writes it", bad)
+               : "the line has members that attnc does not write";
+    return !bad && json_object_size(o) == Members;
 }
 
 LineKind record_parse(Record *to, Arena *a, const char *line, size_t n,

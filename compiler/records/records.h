@@ -11,7 +11,7 @@
 #ifndef ATTNC_RECORDS_H
 #define ATTNC_RECORDS_H
 
-#include <jansson.h>
+#include "base/columns.h"
 
 #include "plan/plan.h"
 
@@ -83,6 +83,11 @@ Record *records_find(const Records *r, const Record *like);
 void records_put(Records *r, Arena *a, const Record *record);
 
 /* ---- line.c ---- */
+
+/* The members of a record's line, without its version, tile and hash. The tile
+ * stands after the first KeyColumns. */
+enum { KeyColumns = 9, TimeColumns = 4 };
+extern const RowColumn record_columns[];
 json_t *tiling_json(const Tiling *t); /* the parameters that are set, as JSON */
 enum { LineMost = 65536 };            /* maximum length of a line in bytes */
 typedef enum {

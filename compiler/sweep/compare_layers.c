@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/strings.h"
+#include "base/table.h"
 #include "sweep/sweep_draw.h"
 
 /* number of longest lengths from which the exponent is fitted; at shorter
@@ -158,56 +159,35 @@ static void put_heads(Table *t, const Row *const *row, int n)
     }
 }
 
-/* True if the cell is aligned to the left, as names and formulas are. */
-static bool is_left(int cell)
+static void put_texts(const TextTable *t, const Texts *row)
 {
-    return cell <= 1;
+    fputs(t->markdown ? "|" : "", t->out);
+    for (int i = 0; i < row->n; i++)
+        if (t->markdown || i == 0 || row->n == t->n)
+            table_cell(t, i, row->at[i]);
+        else
+            fprintf(t->out, "  %s", row->at[i]); /* why it is rejected */
+    for (int i = row->n; t->markdown && i < t->n; i++)
+        fputs(" |", t->out);
+    fputc('\n', t->out);
 }
 
-static void put_texts(const Table *t, const Texts *row, const int *width,
-                      FILE *out)
+/* Prints a table whose names and formulas are aligned to the left. */
+static void put_table(const Table *t, FILE *out)
 {
     const bool markdown = t->s->options->format == BenchMarkdown;
-    fputs(markdown ? "|" : "", out);
-    for (int i = 0; i < row->n; i++) {
-        const char *text = *row->at[i] ? row->at[i] : "-";
-        const bool last = i == row->n - 1 && is_left(i);
-        if (markdown)
-            fprintf(out, " %s |", text);
-        else
-            fprintf(out, "%s%*s", i ? "  " : "",
-                    last         ? 0
-                    : is_left(i) ? -width[i]
-                                 : width[i],
-                    text);
+    TextTable text = text_table(t->s->arena, out, markdown, t->head.n);
+    for (int i = 0; i < text.n; i++) {
+        text.left[i] = i <= 1;
+        table_widen(&text, i, t->head.at[i]);
+        for (int k = 0; k < t->line.n; k++)
+            if (t->line.at[k].n == text.n)
+                table_widen(&text, i, t->line.at[k].at[i]);
     }
-    for (int i = row->n; markdown && i < t->head.n; i++)
-        fputs(" |", out);
-    fputc('\n', out);
-}
-
-static void put_rule(const Table *t, FILE *out)
-{
-    if (t->s->options->format != BenchMarkdown)
-        return;
-    fputc('|', out);
-    for (int i = 0; i < t->head.n; i++)
-        fputs(is_left(i) ? "---|" : "---:|", out);
-    fputc('\n', out);
-}
-
-static int *widths(const Table *t)
-{
-    int *width = arena_alloc(t->s->arena, (size_t)t->head.n * sizeof *width);
-    for (int i = 0; i < t->head.n; i++) {
-        width[i] = (int)strlen(t->head.at[i]);
-        for (int k = 0; k < t->line.n; k++) {
-            const Texts *row = &t->line.at[k];
-            const int n = row->n == t->head.n ? (int)strlen(row->at[i]) : 0;
-            width[i] = n > width[i] ? n : width[i];
-        }
-    }
-    return width;
+    put_texts(&text, &t->head);
+    table_rule(&text);
+    for (int i = 0; i < t->line.n; i++)
+        put_texts(&text, &t->line.at[i]);
 }
 
 static void put_note(const Sweep *s, const char *most, int lengths, FILE *out)
@@ -240,10 +220,6 @@ void compare_print(const Sweep *s, FILE *out)
         if (n > 0)
             put_line(&t, line, n);
     }
-    const int *width = widths(&t);
-    put_texts(&t, &t.head, width, out);
-    put_rule(&t, out);
-    for (int i = 0; i < t.line.n; i++)
-        put_texts(&t, &t.line.at[i], width, out);
+    put_table(&t, out);
     put_note(s, most, lengths, out);
 }

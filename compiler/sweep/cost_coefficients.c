@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/columns.h"
 #include "sweep/sweep_parts.h"
 
 /* The prior of the coefficients: how much slower products of typical sizes run
@@ -35,6 +36,7 @@ static const double guess[Loads] = {
 };
 static const double worth = 0.005;
 enum { LeastTimes = 20, MostTimes = 1024, Sweeps = 200, Rounds = 8 };
+enum { TimedNumbers = sizeof(Timed) / sizeof(double) };
 
 /* ---- fit ---- */
 typedef struct { /* normal equations for the times, each divided by itself */
@@ -141,16 +143,6 @@ static void keep_note(Arena *a, const char *what, const char *host,
 static const char times_word[] = "times of models",
                   rates_word[] = "rates of the machine";
 
-static bool timed_read(Timed *t, const json_t *from)
-{
-    if (json_array_size(from) != Loads + 1)
-        return false;
-    t->seconds = json_number_value(json_array_get(from, 0));
-    for (int i = 0; i < Loads; i++)
-        t->load[i] = json_number_value(json_array_get(from, (size_t)i + 1));
-    return t->seconds > 0;
-}
-
 static void times_read(Arena *a, const char *host, TimedList *to)
 {
     json_t *note = cached_note(a, times_word, host), *x;
@@ -158,7 +150,8 @@ static void times_read(Arena *a, const char *host, TimedList *to)
     json_array_foreach(note, i, x)
     {
         Timed t;
-        if (timed_read(&t, x))
+        if (json_reals_read(x, (double *)&t, TimedNumbers, 0, HUGE_VAL)
+            && t.seconds > 0)
             vec_push(a, to, t);
     }
     json_decref(note);
@@ -225,13 +218,9 @@ void coefficients_cache(Arena *a, const char *host, const TimedList *new)
     times_read(a, host, &list);
     for (int i = 0; i < new->n; i++)
         put_time(a, &list, &new->at[i]);
-    for (int i = list.n > MostTimes ? list.n - MostTimes : 0; i < list.n; i++) {
-        json_t *row = json_array();
-        json_array_append_new(row, json_real(list.at[i].seconds));
-        for (int k = 0; k < Loads; k++)
-            json_array_append_new(row, json_real(list.at[i].load[k]));
-        json_array_append_new(note, row);
-    }
+    for (int i = list.n > MostTimes ? list.n - MostTimes : 0; i < list.n; i++)
+        json_array_append_new(note, json_reals((const double *)&list.at[i],
+                                               TimedNumbers));
     keep_note(a, times_word, host, note);
 }
 

@@ -174,29 +174,6 @@ static _Noreturn void cannot(const char *path, const char *what)
     fail(ExitIO, "%s: cannot %s: %s", path, what, strerror(errno));
 }
 
-static char *read_all(Arena *a, int fd, const char *path, size_t *n)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        cannot(path, "read");
-    if (!S_ISREG(st.st_mode))
-        fail(ExitIO, "%s: it is no file that rows can be kept in", path);
-    if (st.st_size > MostBytes)
-        fail(ExitInput, "%s: it has %lld bytes, at most %d are read", path,
-             (long long)st.st_size, MostBytes);
-    char *all = arena_alloc(a, (size_t)st.st_size + 1);
-    for (*n = 0; *n < (size_t)st.st_size;) {
-        const ssize_t got = pread(fd, all + *n, (size_t)st.st_size - *n,
-                                  (off_t)*n);
-        if (got < 0 && errno != EINTR)
-            cannot(path, "read");
-        if (got == 0)
-            break;
-        *n += got > 0 ? (size_t)got : 0;
-    }
-    return all;
-}
-
 static size_t whole_lines(const char *all, size_t n)
 {
     while (n > 0 && all[n - 1] != '\n')
@@ -251,22 +228,23 @@ static void check_first(const Sweep *s, const char *path, const char *all,
     json_decref(header);
 }
 
-/* Registers the file with the guard, as both read and written. */
-static void guard_rows(int fd, const char *path)
+/* Reads the file, which must be a regular one. */
+static File read_all(int fd, const char *path)
 {
     struct stat st;
+    File f;
     Fault why;
-    if (fstat(fd, &st) != 0)
-        cannot(path, "read");
+    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+        fail(ExitIO, "%s: it is no file that rows can be kept in", path);
     if (!guard_write(path, UseRows, &why)
-        || !guard_read(&st, path, UseRows, &why))
+        || !file_read_for(UseRows, &f, path, MostBytes, &why))
         fail(why.code, "%s", why.text);
+    return f;
 }
 
 void keep_open(Sweep *s)
 {
     const char *path = s->options->resume;
-    size_t n, complete;
     if (!path || !s->times)
         return;
     machine_find(s->machine);
@@ -275,24 +253,25 @@ void keep_open(Sweep *s)
         cannot(path, "open");
     if (flock(s->kept, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         fail(ExitIO, "%s: another attnc writes to it", path);
-    char *all = read_all(s->arena, s->kept, path, &n);
-    guard_rows(s->kept, path);
-    complete = whole_lines(all, n);
-    check_first(s, path, all, n, complete); /* before writing anything */
-    if (complete < n)
+    const File f = read_all(s->kept, path);
+    const size_t complete = whole_lines((const char *)f.at, f.size);
+    check_first(s, path, (const char *)f.at, f.size,
+                complete); /* before writing anything */
+    if (complete < f.size)
         drop_cut_line(s->kept, path, complete);
     if (complete == 0 && !append(s->kept, header_of(s)))
         cannot(path, "write");
-    s->kept_text = all;
-    s->kept_bytes = complete;
+    s->kept_lines = f;
+    s->kept_lines.size = complete;
 }
 
 void keep_take(Sweep *s)
 {
+    const File *f = &s->kept_lines;
     int number = 1;
-    for (size_t at = 0, n; at < s->kept_bytes; at += n + 1) {
-        const char *text = s->kept_text + at;
-        n = (size_t)((char *)memchr(text, '\n', s->kept_bytes - at) - text);
+    for (size_t at = 0, n; at < f->size; at += n + 1) {
+        const char *text = (const char *)f->at + at;
+        n = (size_t)((char *)memchr(text, '\n', f->size - at) - text);
         json_t *line = json_loadb(text, n, 0, NULL);
         if (number++ > 1)
             take_line(s, s->options->resume, number - 1, line);
@@ -315,7 +294,9 @@ void keep_row(Sweep *s, const Row *r)
 
 void keep_close(Sweep *s)
 {
-    if (s->kept >= 0)
-        close(s->kept);
+    if (s->kept < 0)
+        return;
+    file_close(&s->kept_lines);
+    close(s->kept);
     s->kept = -1;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/columns.h"
 #include "sweep/sweep_parts.h"
 
 const char *const work_word[WorkKinds] = { "encode", "prefill", "step",
@@ -26,68 +27,66 @@ const RowWork *row_main(const Row *r)
     return NULL;
 }
 
+/* ---- columns ---- */
+#define MOST 1e30 /* so that sums and quotients stay finite */
+#define NUMBER(of, member) COLUMN(Known, of, member, #member, .most = MOST)
+#define TEXT(of, member) COLUMN(Maybe, of, member, #member)
+#define COUNT(array) (int)(sizeof array / sizeof *array)
+
+static const RowColumn cost_columns[] = {
+    NUMBER(Cost, flops),  NUMBER(Cost, dots),   NUMBER(Cost, weights),
+    NUMBER(Cost, again),  NUMBER(Cost, scan),   NUMBER(Cost, cached),
+    NUMBER(Cost, values), NUMBER(Cost, written)
+};
+static const RowColumn work_columns[] = {
+    COLUMN(Row, RowWork, cost, "cost", .n = COUNT(cost_columns),
+           .row = cost_columns),
+    NUMBER(RowWork, tokens),
+    NUMBER(RowWork, estimate),
+    COLUMN(Reals, RowWork, load, "load", .n = Loads, .most = MOST),
+    NUMBER(RowWork, limit),
+    COLUMN(Int, RowWork, bound, "bound", .most = Bounds - 1),
+    TEXT(RowWork, results)
+};
+static const RowColumn mixing_columns[] = {
+    TEXT(Mixing, complexity), NUMBER(Mixing, operations),
+    NUMBER(Mixing, sequential), NUMBER(Mixing, path), NUMBER(Mixing, flops)
+};
+static const RowColumn row_columns[] = { TEXT(Row, hash),
+                                         TEXT(Row, host),
+                                         COLUMN(Ints, Row, size, "size",
+                                                .n = Sizes, .most = MOST),
+                                         NUMBER(Row, parameters),
+                                         NUMBER(Row, flops),
+                                         NUMBER(Row, weights),
+                                         NUMBER(Row, memory),
+                                         TEXT(Row, note) };
+static const RowColumn mixing_column = COLUMN(Row, Row, mixing, "mixing",
+                                              .n = COUNT(mixing_columns),
+                                              .row = mixing_columns);
+
 /* ---- write ---- */
-static json_t *number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
 
-static json_t *text(const char *s)
-{
-    return s ? json_string(s) : json_null();
-}
-
-static json_t *cost_json(const Cost *c)
-{
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "flops",
-                     c->flops, "dots", c->dots, "weights", c->weights, "again",
-                     c->again, "scan", c->scan, "cached", c->cached, "values",
-                     c->values, "written", c->written);
-}
-
+/* Times are written in nanoseconds. */
 static json_t *work_json(const RowWork *w)
 {
+    json_t *o = columns_object(work_columns, COUNT(work_columns), w);
     json_t *times = json_array();
     for (int i = 0; i < w->times.n; i++)
         json_array_append_new(times,
                               json_integer(llround(1e9 * w->times.at[i])));
-    json_t *load = json_array();
-    for (int i = 0; i < Loads; i++)
-        json_array_append_new(load, json_real(w->load[i]));
-    return json_pack("{s:o, s:f, s:o, s:o, s:o, s:i, s:o, s:o}", "cost",
-                     cost_json(&w->cost), "tokens", w->tokens, "estimate",
-                     number(w->estimate), "load", load, "limit",
-                     number(w->limit), "bound", w->bound, "results",
-                     text(w->results), "times", times);
-}
-
-static json_t *mixing_json(const Mixing *m)
-{
-    return json_pack("{s:o, s:f, s:f, s:f, s:f}", "complexity",
-                     text(m->complexity), "operations", m->operations,
-                     "sequential", m->sequential, "path", m->path, "flops",
-                     m->flops);
-}
-
-static json_t *size_json(const RowSize *s)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < Sizes; i++)
-        json_array_append_new(list, json_integer(s->of[i]));
-    return list;
+    json_object_set_new(o, "times", times);
+    return o;
 }
 
 json_t *row_json(const Row *r, int fields)
 {
     json_t *words = json_array();
-    json_t *o = json_pack("{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:o, s:o}",
-                          "hash", text(r->hash), "host", text(r->host), "size",
-                          size_json(&r->size), "parameters", r->parameters,
-                          "flops", r->flops, "weights", r->weights, "memory",
-                          r->memory, "note", text(r->note), "fields", words,
-                          "mixing", mixing_json(&r->mixing));
+    json_t *o = columns_object(row_columns, COUNT(row_columns), r);
     for (int i = 0; i < fields; i++)
-        json_array_append_new(words, text(r->fields[i]));
+        json_array_append_new(words, json_string(r->fields[i]));
+    json_object_set_new(o, "fields", words);
+    columns_write(o, &mixing_column, 1, r);
     for (int i = 0; i < WorkKinds; i++)
         if (r->work[i].there)
             json_object_set_new(o, work_word[i], work_json(&r->work[i]));
@@ -95,146 +94,57 @@ json_t *row_json(const Row *r, int fields)
 }
 
 /* ---- read ---- */
-typedef struct { /* an object whose members may be missing or invalid */
-    Arena *arena;
-    const json_t *from;
-    bool bad;
-} Reader;
-
-/* True if x is small enough that sums and quotients stay finite. */
-static bool in_range(double x)
+static bool read_times(Arena *a, Times *to, const json_t *list)
 {
-    return x >= 0 && x < 1e30;
-}
-
-/* Returns a number, which must not be negative; NAN for null. */
-static double take_number(Reader *r, const char *key)
-{
-    const json_t *x = json_object_get(r->from, key);
-    const double value = json_number_value(x);
-    r->bad |= !json_is_number(x) && !json_is_null(x);
-    r->bad |= !in_range(value);
-    return json_is_number(x) ? value : NAN;
-}
-
-/* Returns a string; NULL for null. */
-static const char *take_text(Reader *r, const char *key)
-{
-    const json_t *x = json_object_get(r->from, key);
-    r->bad |= !json_is_string(x) && !json_is_null(x);
-    return json_is_string(x) ? arena_strdup(r->arena, json_string_value(x))
-                             : NULL;
-}
-
-static Cost take_cost(Reader *r)
-{
-    Reader c = { r->arena, json_object_get(r->from, "cost"), false };
-    const Cost cost = {
-        take_number(&c, "flops"),   take_number(&c, "dots"),
-        take_number(&c, "weights"), take_number(&c, "again"),
-        take_number(&c, "scan"),    take_number(&c, "cached"),
-        take_number(&c, "values"),  take_number(&c, "written")
-    };
-    r->bad |= c.bad;
-    return cost;
-}
-
-/* Reads times, which are stored in nanoseconds. */
-static void read_times(Reader *r, Times *to)
-{
-    const json_t *list = json_object_get(r->from, "times"), *x;
     size_t i;
-    r->bad |= !json_is_array(list);
+    const json_t *x;
+    bool ok = json_is_array(list);
     json_array_foreach(list, i, x)
     {
-        r->bad |= !json_is_integer(x) || !(json_number_value(x) > 0);
-        vec_push(r->arena, to, 1e-9 * json_number_value(x));
+        ok = ok && json_is_integer(x) && json_integer_value(x) > 0;
+        vec_push(a, to, 1e-9 * json_number_value(x));
     }
+    return ok;
 }
 
-static void take_load(Reader *r, double load[Loads])
+static bool read_work(Arena *a, RowWork *w, const json_t *from)
 {
-    const json_t *list = json_object_get(r->from, "load");
-    for (size_t i = 0; i < Loads; i++) {
-        const json_t *x = json_array_get(list, i);
-        r->bad |= !(json_is_real(x) && in_range(json_real_value(x)));
-        load[i] = json_number_value(x);
+    RowWork found = { .there = true, .times = w->times };
+    bool ok = !columns_parse(a, work_columns, COUNT(work_columns), &found, from)
+           && read_times(a, &found.times, json_object_get(from, "times"));
+    if (w->results && found.results)
+        ok = ok && strcmp(w->results, found.results) == 0;
+    found.results = found.results ? found.results : w->results;
+    if (found.times.n > 0 && ok)
+        found.time = times_summary(&found.times);
+    *w = found;
+    return ok;
+}
+
+static bool read_fields(Arena *a, Row *row, const json_t *from, int fields)
+{
+    const char **word = arena_alloc(a, (size_t)fields * sizeof *word + 1);
+    for (int i = 0; i < fields; i++) {
+        const char *value = json_string_value(json_array_get(from, (size_t)i));
+        word[i] = value ? arena_strdup(a, value) : "";
     }
-}
-
-static bool take_work(Arena *a, RowWork *w, const json_t *from)
-{
-    Reader r = { a, from, false };
-    const double bound = take_number(&r, "bound");
-    const char *results = take_text(&r, "results");
-    w->there = true;
-    w->cost = take_cost(&r);
-    w->tokens = take_number(&r, "tokens");
-    w->estimate = take_number(&r, "estimate");
-    take_load(&r, w->load);
-    read_times(&r, &w->times);
-    w->limit = take_number(&r, "limit");
-    w->bound = bound >= 0 && bound < (double)Bounds ? (int)bound : BoundFma;
-    r.bad |= w->results && results && strcmp(w->results, results) != 0;
-    w->results = results ? results : w->results;
-    if (w->times.n > 0 && !r.bad)
-        w->time = times_summary(&w->times);
-    return !r.bad;
-}
-
-static Mixing take_mixing(Reader *r)
-{
-    Reader m = { r->arena, json_object_get(r->from, "mixing"), false };
-    const char *complexity = take_text(&m, "complexity");
-    const Mixing mixing = { .complexity = complexity ? complexity : "",
-                            .operations = take_number(&m, "operations"),
-                            .sequential = take_number(&m, "sequential"),
-                            .path = take_number(&m, "path"),
-                            .flops = take_number(&m, "flops") };
-    r->bad |= m.bad;
-    return mixing;
-}
-
-static RowSize take_size(Reader *r)
-{
-    const json_t *list = json_object_get(r->from, "size");
-    RowSize size;
-    r->bad |= json_array_size(list) != Sizes;
-    for (size_t i = 0; i < Sizes; i++) {
-        r->bad |= !json_is_integer(json_array_get(list, i));
-        size.of[i] = json_integer_value(json_array_get(list, i));
-    }
-    return size;
+    row->fields = word;
+    return json_array_size(from) == (size_t)fields;
 }
 
 bool row_read(Arena *a, Row *row, const json_t *from, int fields)
 {
-    Reader r = { a, from, false };
-    const json_t *words = json_object_get(from, "fields");
-    const char **word = arena_alloc(a, (size_t)fields * sizeof *word + 1);
-    row->hash = take_text(&r, "hash");
-    row->host = take_text(&r, "host");
-    row->size = take_size(&r);
-    row->parameters = take_number(&r, "parameters");
-    row->flops = take_number(&r, "flops");
-    row->weights = take_number(&r, "weights");
-    row->memory = take_number(&r, "memory");
-    row->note = take_text(&r, "note");
-    row->mixing = take_mixing(&r);
-    r.bad |= (int)json_array_size(words) != fields;
-    for (int i = 0; i < fields && !r.bad; i++) {
-        const char *value = json_string_value(json_array_get(words, (size_t)i));
-        word[i] = value ? arena_strdup(a, value) : "";
-    }
-    row->fields = word;
+    bool ok = !columns_parse(a, row_columns, COUNT(row_columns), row, from)
+           && read_fields(a, row, json_object_get(from, "fields"), fields)
+           && !columns_parse(a, &mixing_column, 1, row, from);
+    row->mixing.complexity = row->mixing.complexity ? row->mixing.complexity
+                                                    : "";
     row->state = RowPlanned;
-    for (int i = 0; i < WorkKinds; i++) {
+    for (int i = 0; i < WorkKinds && ok; i++) {
         const json_t *work = json_object_get(from, work_word[i]);
-        if (!work)
-            continue;
-        r.bad |= !take_work(a, &row->work[i], work);
+        ok = !work || read_work(a, &row->work[i], work);
         if (row->work[i].time.n > 0)
             row->state = RowTimed;
     }
-    return !r.bad;
+    return ok;
 }

@@ -2,40 +2,36 @@
  * variant. */
 #include <string.h>
 
+#include "base/columns.h"
 #include "base/strings.h"
 #include "sweep/sweep_parts.h"
 
-/* Prints a value, in quotes if it contains a separator [RFC 4180]. */
-static void put_csv_text(const Sweep *s, const char *text, FILE *out)
+static void put_value(const Sweep *s, const char *text, FILE *out)
 {
     const char *plain = plain_text(s->arena, text);
-    if (!strpbrk(plain, ",\"\n")) {
+    if (strpbrk(plain, ",\"\n"))
+        put_csv_text(plain, out);
+    else
         fputs(plain, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *plain; plain++)
-        fprintf(out, *plain == '"' ? "\"\"" : "%c", *plain);
-    fputc('"', out);
 }
 
 static void put_csv_row(const Sweep *s, const Row *r, FILE *out)
 {
     const bool refused = r->state == RowRefused;
-    put_csv_text(s, r->variant->spec, out);
+    put_value(s, r->variant->spec, out);
     for (int i = 0; i < s->axes.n; i++) {
         fputc(',', out);
-        put_csv_text(s, r->variant->value[i], out);
+        put_value(s, r->variant->value[i], out);
     }
     for (int i = 0; i < s->columns.n; i++) {
         fputc(',', out);
         if (!refused)
-            put_csv_text(s, column_exact(s->arena, &s->columns.at[i], r), out);
+            put_value(s, column_exact(s->arena, &s->columns.at[i], r), out);
     }
     fprintf(out, ",%d,", r->pareto);
-    put_csv_text(s, refused ? r->message : "", out);
+    put_value(s, refused ? r->message : "", out);
     fputc(',', out);
-    put_csv_text(s, r->note ? r->note : "", out);
+    put_value(s, r->note ? r->note : "", out);
     fputc('\n', out);
 }
 

@@ -192,10 +192,9 @@ typedef struct {
                           * the time */
     double runs_seconds; /* seconds for the runs of a variant in a round */
     int kept;            /* descriptor of the file of --resume; -1: none */
-    const char *kept_text; /* the complete lines of this file */
-    size_t kept_bytes;
-    bool unkept;       /* writing to the file failed */
-    struct Live *live; /* rows that a terminal shows meanwhile; NULL: none */
+    File kept_lines;     /* the complete lines of this file */
+    bool unkept;         /* writing to the file failed */
+    struct Live *live;   /* rows that a terminal shows meanwhile; NULL: none */
     bool interrupted;
 } Sweep;
 

@@ -19,13 +19,9 @@ typedef VEC(Cell) Cells;
 
 typedef struct {
     const Sweep *s;
-    FILE *out;
-    bool markdown;
     Cells cells;
-    int *width;    /* [cells]: widths */
-    bool *left;    /* [cells]: words that are aligned to the left */
-    TableFit *fit; /* [cells]: how it fits the terminal */
-    int first;     /* index of the first figure among the cells */
+    TextTable text;
+    int first; /* index of the first figure among the cells */
 } Table;
 
 /* ---- cells ---- */
@@ -85,97 +81,71 @@ static bool any_words(const Table *t, const Cell *c)
 
 static Table new_table(const Sweep *s, FILE *out, bool markdown)
 {
-    Table t = { .s = s, .out = out, .markdown = markdown };
+    Table t = { .s = s };
     find_cells(&t);
-    const size_t n = (size_t)t.cells.n;
-    t.width = arena_alloc(s->arena, n * sizeof *t.width + 1);
-    t.left = arena_alloc(s->arena, n * sizeof *t.left + 1);
-    t.fit = arena_alloc(s->arena, n * sizeof *t.fit + 1);
+    t.text = text_table(s->arena, out, markdown, t.cells.n);
     for (int i = 0; i < t.cells.n; i++) {
         const Cell *c = &t.cells.at[i];
-        int width = longer(0, c->head);
+        table_widen(&t.text, i, c->head);
         for (int k = 0; k < s->rows.n; k++)
             if (!c->c || s->rows.at[k].state != RowRefused)
-                width = longer(width, cell_text(&t, c, &s->rows.at[k]));
-        t.width[i] = width;
-        t.left[i] = any_words(&t, c);
-        t.fit[i] = (TableFit){ width + 2, c->c ? c->c->rank : 0, true };
+                table_widen(&t.text, i, cell_text(&t, c, &s->rows.at[k]));
+        t.text.left[i] = any_words(&t, c);
+        t.text.fit[i].rank = c->c ? c->c->rank : 0;
     }
-    table_fit(t.fit, t.cells.n, markdown ? 0 : table_room(out));
+    table_fit(t.text.fit, t.cells.n, markdown ? 0 : table_room(out));
     return t;
 }
 
 /* ---- rows ---- */
-
-/* Returns the width for printf(). A last cell that is left-aligned is not
- * padded. */
-static int cell_width(const Table *t, int i)
-{
-    return !t->left[i] ? t->width[i] : i == t->cells.n - 1 ? 0 : -t->width[i];
-}
-
-static void put_cell_text(const Table *t, int i, const char *text)
-{
-    if (!t->fit[i].shown)
-        return;
-    if (t->markdown)
-        fprintf(t->out, " %s |", *text ? text : "-");
-    else
-        fprintf(t->out, "%s%*s", i == 0 ? "" : "  ", cell_width(t, i),
-                *text ? text : "-");
-}
-
 static void put_head(const Table *t)
 {
-    const bool seen = !t->markdown;
-    fprintf(t->out, "%s%s", seen ? paint(t->out, PaintHead) : "|",
-            seen ? "  " : "");
+    FILE *out = t->text.out;
+    const bool seen = !t->text.markdown;
+    fprintf(out, "%s%s", seen ? paint(out, PaintHead) : "|", seen ? "  " : "");
     for (int i = 0; i < t->cells.n; i++)
-        put_cell_text(t, i, t->cells.at[i].head);
-    fprintf(t->out, "%s\n", seen ? paint(t->out, PaintEnd) : "");
-    if (seen)
-        return;
-    fputc('|', t->out);
-    for (int i = 0; i < t->cells.n; i++)
-        fputs(t->left[i] ? "---|" : "---:|", t->out);
-    fputc('\n', t->out);
+        table_cell(&t->text, i, t->cells.at[i].head);
+    fprintf(out, "%s\n", seen ? paint(out, PaintEnd) : "");
+    table_rule(&t->text);
 }
 
 /* Prints, in place of the figures, why the variant is rejected. */
 static void put_message(const Table *t, const Row *r)
 {
+    FILE *out = t->text.out;
     const char *text = plain_text(t->s->arena, r->message);
     int used = 2;
-    if (t->markdown) {
-        fprintf(t->out, " %s |", text);
+    if (t->text.markdown) {
+        fprintf(out, " %s |", text);
         for (int i = t->first + 1; i < t->cells.n; i++)
-            fputs(" |", t->out);
+            fputs(" |", out);
         return;
     }
     for (int i = 0; i < t->first; i++)
-        used += t->width[i] + 2;
-    const int room = table_room(t->out) - used - 1;
-    if (table_room(t->out) > 0)
+        used += t->text.fit[i].width;
+    const int room = table_room(out) - used - 1;
+    if (table_room(out) > 0)
         text = cut_middle(t->s->arena, text,
                           room > LeastMessage ? room : LeastMessage);
-    fprintf(t->out, "  %s", text);
+    fprintf(out, "  %s", text);
 }
 
 static void put_row(const Table *t, const Row *r)
 {
-    fputs(t->markdown ? "|" : r->pareto ? "* " : "  ", t->out);
+    const bool markdown = t->text.markdown;
+    fputs(markdown ? "|" : r->pareto ? "* " : "  ", t->text.out);
     for (int i = 0; i < t->cells.n; i++) {
         const Cell *c = &t->cells.at[i];
         if (i == t->first && r->state == RowRefused)
             break;
         const char *text = cell_text(t, c, r);
-        if (r->pareto && t->markdown && i == t->first)
+        if (r->pareto && markdown && i == t->first)
             text = arena_printf(t->s->arena, "**%s**", text);
-        put_cell_text(t, i, text);
+        table_cell(&t->text, i, text);
     }
     if (r->state == RowRefused)
         put_message(t, r);
-    fputc('\n', t->out);
+    fputc('\n', t->text.out);
 }
 
 /* ---- notes ---- */
@@ -262,7 +232,7 @@ static void put_live(Sweep *s, const Row *r)
     else
         put_head(&s->live->table);
     s->live->lines++;
-    fflush(s->live->table.out);
+    fflush(s->out);
 }
 
 /* A column without values so far is as wide as its heading. */

@@ -268,6 +268,41 @@ static void test_row(void **state)
     arena_free(a);
 }
 
+/* Tests that a row that attnc wrote on 2026-11-26 is read, and written again as
+ * the same text. */
+static void test_old_row(void **state)
+{
+    static const char old[] =
+        "{\"hash\":\"79afc6be17d444cb\",\"host\":\"AMD EPYC (32K 512K 32M), "
+        "x86-64-v3, 1 thread, libtcc\",\"size\":[12,12,8,1,1,1],"
+        "\"parameters\":44288.0,\"flops\":957440.0,\"weights\":181248.0,"
+        "\"memory\":511552.0,\"note\":null,\"fields\":[],\"mixing\":{"
+        "\"complexity\":\"n^2 d\",\"operations\":4608.0,\"sequential\":1.0,"
+        "\"path\":1.0,\"flops\":126240.0},\"encode\":{\"cost\":{"
+        "\"flops\":551424.0,\"dots\":0.0,\"weights\":88320.0,\"again\":0.0,"
+        "\"scan\":0.0,\"cached\":0.0,\"values\":102960.0,"
+        "\"written\":50688.0},\"tokens\":12.0,\"estimate\":null,\"load\":["
+        "0.0,4.8373639926767686e-6,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,"
+        "0.0,3.5667199946003823e-7,1.3375199979751433e-7,"
+        "8.2249832395764271e-8,1.0,13.0,6912.0,0.0,288.0,0.0],"
+        "\"limit\":5.3352186585897381e-6,\"bound\":4,"
+        "\"results\":\"2d76b92625e4bd16\",\"times\":[19427,19416,18975]}}";
+    Arena *a = arena_new();
+    Row r = { 0 };
+    (void)state;
+    json_t *o = json_loads(old, 0, NULL);
+    assert_true(row_read(a, &r, o, 0));
+    json_decref(o);
+    assert_int_equal(r.state, RowTimed);
+    assert_int_equal(r.work[WorkEncode].bound, BoundFma);
+    o = row_json(&r, 0);
+    char *again = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    assert_string_equal(again, old);
+    free(again);
+    json_decref(o);
+    arena_free(a);
+}
+
 /* ---- children ---- */
 static int facts_kill(const Sweep *s, const Variant *v, Row *r)
 {
@@ -466,12 +501,12 @@ static void test_budget(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_grid),
-        cmocka_unit_test(test_labels), cmocka_unit_test(test_variant),
-        cmocka_unit_test(test_front),  cmocka_unit_test(test_near),
-        cmocka_unit_test(test_row),    cmocka_unit_test(test_children),
-        cmocka_unit_test(test_plans),  cmocka_unit_test(test_large),
-        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_values),   cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_labels),   cmocka_unit_test(test_variant),
+        cmocka_unit_test(test_front),    cmocka_unit_test(test_near),
+        cmocka_unit_test(test_row),      cmocka_unit_test(test_old_row),
+        cmocka_unit_test(test_children), cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_large),    cmocka_unit_test(test_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
