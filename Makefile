@@ -193,7 +193,7 @@ test: $(B)/attnc $(TESTS) ## all tests; installs what is missing (Debian, Ubuntu
 # What finds most faults in a minute: names for tests/run.sh, whole folders or
 # tests; ! leaves out what takes longer than two seconds. Not here: C compilers,
 # threads, tunings, whole models.
-FAST := base/ tokenizer/ machine/machine_test spec/ graph/ passes/pass_test plan/ !tiling_test \
+FAST := base/ tokenizer/ machine/ !targets_test spec/ graph/ passes/pass_test plan/ !tiling_test \
         emit/emit_test exports_test emit/fragments/ emit/tile_test kernels_test activations_test \
         heads_test quantize_rows_test softmax_test spawn_test tier_test records/ \
         !records_cmd_test !records_faults_test engine/names_test one_tensor_test oracle/ torch/ \
