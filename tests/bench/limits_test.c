@@ -186,7 +186,6 @@ static void faster_than_any(void **state)
     };
     BenchReport r = spoilt(a, &some, &much);
     bench_limits(&r, 0.02);
-    assert_true(r.rates.fma >= 2e20);
     assert_bounds(&r);
     assert_true(fabs(r.rates.fma * 0.5 / 1e20 - 1) < 1e-9);
     arena_free(a);
