@@ -63,9 +63,18 @@ write() { # from stdin
     cat > "$T/$path"
 }
 
-plant() {
+# True if ONLY names the mutant. Sets `path`.
+is_chosen() {
     find_file "$file"
-    case "$path $test" in *$ONLY*) ;; *) return ;; esac
+    case "$path $test" in *$ONLY*) ;; *) return 1 ;; esac
+}
+
+add_test() {
+    ! is_chosen || tests="$tests $test"
+}
+
+plant() {
+    is_chosen || return
     planted=$((planted + 1))
     BEFORE=$before AFTER=$after awk '
         { at = index($0, ENVIRON["BEFORE"]) }
@@ -130,7 +139,9 @@ sh tests/files.sh | tar -cf - -T - | tar -C $T -xf - || exit 4
 mkdir -p $T/build
 printf '%s\n' "CC=$CC" CFLAGS= > $T/build/flags
 echo 'building a copy, and its tests without a mutant'
-tests=$(awk '/^[^#+-]/ { print $2 }' $list | sort -u)
+tests=
+each add_test
+[ "$tests" ] || { echo "no mutant's file or test has '$ONLY' in its path"; exit 1; }
 if ! build build/attnc || ! run $tests; then
     echo 'the tests fail without a mutant:'
     tail -n 20 $M/log
