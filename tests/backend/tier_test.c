@@ -13,7 +13,9 @@
 
 #include "support/fake_programs.h"
 
-static const char text[] = "const void *t_model(void) { return \"tier\"; }\n";
+static const char tier[] = "const void *t_model(void) { return \"tier\"; }\n",
+                  other[] = "const void *t_model(void) { return \"other\"; }\n",
+                  *text = tier;
 
 static bool text_of(void *with, Arena *in, ObjectText *to, const char **about,
                     Fault *why)
@@ -29,7 +31,7 @@ static bool text_of(void *with, Arena *in, ObjectText *to, const char **about,
 
 static CacheKey note(void)
 {
-    return cache_key(&(CachePiece){ "note", 4 }, 1);
+    return cache_key(&(CachePiece){ text, strlen(text) }, 1);
 }
 
 static Background started(CcOptions *o)
@@ -83,6 +85,26 @@ static void test_done(void **state)
     assert_string_equal(key.hex, again.hex);
     assert_int_equal(background_poll(&at, a, &key, &(const char *){ "" }, &why),
                      BackgroundWorks); /* it is reported once */
+}
+
+/* Tests that the objects of two texts by one compiler have two keys. */
+static void test_texts(void **state)
+{
+    (void)state;
+    CcOptions o = compiler();
+    CacheKey key[2];
+    Fault why;
+    for (int i = 0; i < 2; i++) {
+        Backend b = { 0 };
+        text = i ? other : tier;
+        Background at = started(&o);
+        assert_int_equal(end_of(&at, &key[i], &why), BackgroundDone);
+        assert_true(objcache_find(a, &b, key[i], "t_model"));
+        assert_string_equal((const char *)b.model, i ? "other" : "tier");
+        backend_unload(&b);
+    }
+    text = tier;
+    assert_string_not_equal(key[0].hex, key[1].hex);
 }
 
 static void test_too_long(void **state)
@@ -148,8 +170,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_done),    TEST(test_too_long), TEST(test_killed),
-        TEST(test_no_room), TEST(test_left),
+        TEST(test_done),   TEST(test_texts),   TEST(test_too_long),
+        TEST(test_killed), TEST(test_no_room), TEST(test_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,11 @@ static void values(void **state)
     const Cost large = { .values = 44000, .written = 22000 };
     assert_limit(limit(large, 0, 1), 1100, LevelL3);
     assert_limit(limit(large, 0, 22), 22, LevelL1);
+    /* 2000 bytes are read while 1000 are written */
+    const Cost more_read = { .weights = 10, .values = 3000, .written = 1000 };
+    assert_true(cost_traffic(&more_read) == 2010);
+    const Cost more_written = { .cached = 5, .values = 3000, .written = 2500 };
+    assert_true(cost_traffic(&more_written) == 2505);
 }
 
 /* Tests that a measured time below a level's limit implies a nearer level. */

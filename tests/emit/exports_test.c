@@ -93,6 +93,28 @@ static void test_exports(void **state)
     check("models/gpt2-small.yaml");
 }
 
+/* Tests an encoder of a vocabulary, which has no target: its file converts text
+ * to ids, but no ids to text. A model without vocabularies does neither. */
+static void test_vocabularies(void **state)
+{
+    static const char *const sets[] = { "name=m", "kind=encoder" };
+    static const char *const specs[] = { "models/tiny.yaml",
+                                         "models/g2p-en/g2p-en.yaml" };
+    const EmitOptions options = { .mode = EmitAot };
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        const EngineOptions o = {
+            .spec = specs[named], .sets = sets, .nsets = 2, .march = "x86-64-v3"
+        };
+        Engine e;
+        assert_int_equal(engine_plan(&e, &o), ExitDone);
+        assert_int_equal(exported(&e, &options, "m_vocab_encode"), named);
+        assert_int_equal(exported(&e, &options, "m_embed"), named);
+        assert_false(exported(&e, &options, "m_vocab_decode"));
+        engine_close(&e);
+    }
+}
+
 /* Tests that text for this process has only the model's function, and no code
  * of the core. */
 static void check_model(const char *spec)
@@ -152,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exports),
+        cmocka_unit_test(test_vocabularies),
         cmocka_unit_test(test_model_alone),
         cmocka_unit_test(test_pattern),
     };

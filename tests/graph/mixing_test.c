@@ -50,6 +50,9 @@ static void test_convolution(void **state)
            (Mixing){ "k n d^2", 100663296, 1, 43, 0 });
     expect("kind=encoder,layers={mix: {type: convolution, dilation: 3}}", 128,
            (Mixing){ "k n d^2", 100663296, 1, 5, 0 });
+    /* 3 layers reach 27 rows */
+    expect("kind=encoder,layers={mix: {type: convolution, dilation: 3}}", 27,
+           (Mixing){ "k n d^2", 21233664, 1, 3, 0 });
     expect("kind=encoder,layers={mix: {type: convolution, depthwise: true, "
            "pointwise: true}}",
            128, (Mixing){ "k n d + n d^2", 33751040, 1, 43, 0 });

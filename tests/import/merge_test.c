@@ -140,6 +140,40 @@ static void scales_by_root(void **state)
     safetensors_close(s);
 }
 
+/* Tests rows of more elements than are added at once. */
+static void adds_to_wide_rows(void **state)
+{
+    enum { Columns = 600, N = 2 * Columns };
+    Arena *arena = arena_new();
+    Fault why = { 0 };
+    float ones[N], up[Columns], x[N];
+    const float down[2] = { 2, 3 };
+    const char *config = "{\"peft_type\": \"LORA\", \"lora_alpha\": 1}";
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        ones[i] = 1;
+        up[i % Columns] = (float)(i % Columns);
+    }
+    const TensorOut wide = {
+        .name = "w.weight", .rank = 2, .dim = { 2, Columns }, .data = ones
+    };
+    const TensorOut t[] = { PRODUCT("w.lora_A.weight", 1, Columns, up),
+                            PRODUCT("w.lora_B.weight", 2, 1, down) };
+    scratch_file("adapter_config.json", config, strlen(config));
+    safetensors_close(file_of("adapter_model.safetensors", t, 2));
+    Safetensors *base = file_of("base.safetensors", &wide, 1);
+    const char *out = scratch_path("out.safetensors");
+    assert_true(merge_lora(arena, base, scratch, out, &why));
+    Safetensors *s = safetensors_open(out, &why);
+    assert_non_null(s);
+    tensor_floats(safetensors_find(s, "w.weight"), 0, N, x);
+    for (int i = 0; i < N; i++)
+        assert_true(x[i] == 1 + down[i / Columns] * (float)(i % Columns));
+    safetensors_close(s);
+    safetensors_close(base);
+    arena_free(arena);
+}
+
 static void refuses(const char *config, const TensorOut *t, int n,
                     const char *message)
 {
@@ -250,6 +284,35 @@ static void takes_the_mean(void **state)
     safetensors_close(s);
 }
 
+/* Tests a tensor of more elements than are added at once. */
+static void takes_the_mean_of_large_tensors(void **state)
+{
+    enum { N = 1030 };
+    Arena *arena = arena_new();
+    Fault why = { 0 };
+    float numbers[2][N];
+    const Safetensors *files[2];
+    (void)state;
+    for (int f = 0; f < 2; f++) {
+        const TensorOut t = {
+            .name = "w", .rank = 1, .dim = { N }, .data = numbers[f]
+        };
+        for (int i = 0; i < N; i++)
+            numbers[f][i] = (float)(i + 2 * f);
+        files[f] = file_of(f ? "y" : "x", &t, 1);
+    }
+    assert_true(merge_mean(arena, files, 2, scratch_path("m"), &why));
+    Safetensors *s = safetensors_open(scratch_path("m"), &why);
+    assert_non_null(s);
+    tensor_floats(safetensors_find(s, "w"), 0, N, numbers[0]);
+    for (int i = 0; i < N; i++)
+        assert_true(numbers[0][i] == (float)(i + 1));
+    safetensors_close(s);
+    for (int f = 0; f < 2; f++)
+        safetensors_close((Safetensors *)files[f]);
+    arena_free(arena);
+}
+
 static void refuses_other_models(void **state)
 {
     (void)state;
@@ -287,9 +350,11 @@ int main(void)
         cmocka_unit_test(adds_products),
         cmocka_unit_test(turns_and_scales),
         cmocka_unit_test(scales_by_root),
+        cmocka_unit_test(adds_to_wide_rows),
         cmocka_unit_test(refuses_configs),
         cmocka_unit_test(refuses_tensors),
         cmocka_unit_test(takes_the_mean),
+        cmocka_unit_test(takes_the_mean_of_large_tensors),
         cmocka_unit_test(refuses_other_models),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -102,6 +102,29 @@ static void test_kept_nodes_stay(void **state)
     }
 }
 
+/* Tests that the select of the rows whose logits are needed stays behind the
+ * layers, even if the last one ends in a norm: within a layer nothing has that
+ * number of rows. */
+static void test_layers_keep_their_rows(void **state)
+{
+    static const char *const skip[] = { "fuse-norm" };
+    const PassOptions o = { .skip = skip, .nskip = 1 };
+    (void)state;
+    for (int i = 0; i < SmallSpecs; i++) {
+        Arena *a = arena_new();
+        Spec s = nth_spec(i);
+        Graph *g = build_graph(a, &s);
+        assert_true(run_passes(g, &o, stderr));
+        for (int n = 0; n < g->nodes.n; n++) {
+            const Node *node = &g->nodes.at[n];
+            for (int k = 0; k < node->type.rank && node->layer >= 0; k++)
+                if (node->type.dim[k].sym == SymR)
+                    fail_msg("spec %d: %s has r rows", i, node->name);
+        }
+        arena_free(a);
+    }
+}
+
 /* ---- what is said ---- */
 
 static char *explain(Arena *a, Graph *g, bool require, bool *passed)
@@ -380,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_any_subset_keeps_results),
         cmocka_unit_test(test_second_run_changes_nothing),
         cmocka_unit_test(test_kept_nodes_stay),
+        cmocka_unit_test(test_layers_keep_their_rows),
         cmocka_unit_test(test_explains),
         cmocka_unit_test(test_formats_stay_apart),
         cmocka_unit_test(test_integers_take_factors),

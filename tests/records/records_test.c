@@ -69,6 +69,14 @@ static void test_all_values(void **state)
                 assert_true(equal(&r, &back));
             }
     assert_true(lines > 20);
+    for (int most = 0; most < 2; most++) {
+        r.host.threads = most ? 1 << 20 : 1;
+        r.samples = most ? INT32_MAX : 0;
+        line = record_line(a, &r);
+        assert_int_equal(record_parse(&back, a, line, strlen(line), &why),
+                         LineRecord);
+        assert_true(equal(&r, &back));
+    }
     arena_free(a);
 }
 

@@ -144,6 +144,27 @@ static void reads_tensors(void **state)
     safetensors_close(s);
 }
 
+/* Tests data that follow a header of exactly 96 bytes, 3 times 32: a name of 32
+ * bytes makes it so long. */
+static void reads_data_without_padding(void **state)
+{
+    (void)state;
+    Bytes b = head(3, 1, 0);
+    Fault why = { 0 };
+    float x[8];
+    const float numbers[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+    put_entry(&b, "a_tensor_whose_name_has_32_bytes", 8, 1, F32, 0);
+    assert_int_equal(b.n, 96);
+    put(&b, numbers, sizeof numbers);
+    Safetensors *s = safetensors_open(file_of(&b), &why);
+    assert_string_equal(why.text, "");
+    assert_non_null(s);
+    tensor_floats(safetensors_find(s, "a_tensor_whose_name_has_32_bytes"), 0, 8,
+                  x);
+    assert_memory_equal(x, numbers, sizeof x);
+    safetensors_close(s);
+}
+
 static void reads_metadata(void **state)
 {
     (void)state;
@@ -344,6 +365,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_tensors),
+        cmocka_unit_test(reads_data_without_padding),
         cmocka_unit_test(reads_metadata),
         cmocka_unit_test(refuses_what_is_cut),
         cmocka_unit_test(refuses_versions),

@@ -212,6 +212,32 @@ static void test_against_enumeration(void **unused)
     free(c);
 }
 
+/* Tests the divisors of a sum of log-probabilities: of GNMT, ((5 + n) / 6) to
+ * the power of alpha; of ATTN_PENALTY_POWER, n to the power of
+ * alpha. */
+static void test_divisors(void **unused)
+{
+    static const struct {
+        int64_t penalty, n;
+        float alpha;
+        double divisor;
+    } cases[] = {
+        { ATTN_PENALTY_NONE, 9, 0.6f, 1 },
+        { ATTN_PENALTY_GNMT, 1, 0.6f, 1 },
+        { ATTN_PENALTY_GNMT, 7, 1, 2 },
+        { ATTN_PENALTY_GNMT, 13, 0.6f, 1.933182045 }, /* 3^0.6 */
+        { ATTN_PENALTY_POWER, 9, 1, 9 },
+        { ATTN_PENALTY_POWER, 9, 0.5f, 3 },
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct attn_search_options o = { .penalty = cases[i].penalty,
+                                               .alpha = cases[i].alpha };
+        const double got = (double)attn_length_divisor(&o, cases[i].n);
+        assert_true(fabs(got - cases[i].divisor) < 1e-6 * cases[i].divisor);
+    }
+}
+
 /* Tests that the exact rule stops before the limit if it can. */
 static void test_stops(void **unused)
 {
@@ -269,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_fixed_calls),
         cmocka_unit_test(test_long),
         cmocka_unit_test(test_against_enumeration),
+        cmocka_unit_test(test_divisors),
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_batch_is_each_alone),
     };

@@ -66,6 +66,31 @@ static void test_scales(void **state)
     check_scale(UnitWord, -8, 800, false, "");
 }
 
+/* Tests the distance of ticks: 1, 2 or 5 times a power of ten, for about six
+ * ticks on an axis from 0 to 1.08 times the largest value. */
+static void test_steps(void **state)
+{
+    static const struct {
+        double most, step;
+        int n;
+    } cases[] = {
+        { 5, 1, 6 },     /* to 5.4: 0 to 5 */
+        { 10, 2, 6 },    /* to 10.8: 0 to 10 */
+        { 20, 5, 5 },    /* to 21.6: 0 to 20 */
+        { 32, 10, 4 },   /* to 34.56: 0 to 30 */
+        { 320, 100, 4 }, /* ten times as much */
+        { 55, 10, 6 },   /* to 59.4: 0 to 50 */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double tick[MostTicks];
+        const Scale s = scale_of(UnitWord, 0, cases[i].most, true);
+        assert_int_equal(scale_ticks(&s, 6, tick), cases[i].n);
+        for (int k = 0; k < cases[i].n; k++)
+            assert_true(fabs(tick[k] - k * cases[i].step) < 1e-9);
+    }
+}
+
 /* ---- labels ---- */
 static bool overlap(const Area *a, const Area *b)
 {
@@ -111,6 +136,27 @@ static void test_labels(void **state)
             assert_false(
                 overlap(&box[i], &(Area){ at[k].x - 5, at[k].y - 5, 10, 10 }));
     }
+    arena_free(a);
+}
+
+/* Tests that a label is cut only if it has more characters than fit. */
+static void test_cut(void **state)
+{
+    Arena *a = arena_new();
+    (void)state;
+    assert_string_equal(label_cut(a,
+                                  "\xc3\xa4"
+                                  "bcd",
+                                  4),
+                        "\xc3\xa4"
+                        "bcd");
+    assert_string_equal(label_cut(a,
+                                  "\xc3\xa4"
+                                  "bcde",
+                                  4),
+                        "\xc3\xa4"
+                        "bcd\xe2\x80\xa6");
+    assert_string_equal(label_cut(a, "", 4), "");
     arena_free(a);
 }
 
@@ -302,7 +348,8 @@ static void test_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scales),  cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_scales),  cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_labels),  cmocka_unit_test(test_cut),
         cmocka_unit_test(test_no_room), cmocka_unit_test(test_line),
         cmocka_unit_test(test_panels),  cmocka_unit_test(test_scatter),
         cmocka_unit_test(test_nothing),

@@ -76,6 +76,20 @@ static void refuses_with_the_place(void **state)
     }
 }
 
+/* Encodes a text with the block, which it frees; returns the number of ids. */
+static int64_t encode(void *block, const char *text, int32_t ids[8])
+{
+    static char memory[1 << 16];
+    const int64_t n = (int64_t)strlen(text);
+    int64_t bad;
+    assert_non_null(block);
+    assert_in_range(attn_vocab_encode_bytes(block, n), 0, sizeof memory);
+    const int64_t count = attn_vocab_encode(block, text, n, 0, ids, 8, memory,
+                                            &bad);
+    free(block);
+    return count;
+}
+
 /* Tests that unused ids are gaps. */
 static void takes_gaps(void **state)
 {
@@ -83,19 +97,13 @@ static void takes_gaps(void **state)
                                    "");
     Fault why;
     int32_t ids[8];
-    int64_t bad;
     (void)state;
     void *block = load("t.json", text, sizeof text - 1, &why);
     assert_non_null(block);
     assert_int_equal(((struct attn_vocab_header *)block)->size, 5);
-    void *memory = malloc((size_t)attn_vocab_encode_bytes(block, 3));
-    assert_int_equal(attn_vocab_encode(block, "aba", 3, 0, ids, 8, memory,
-                                       &bad),
-                     2);
+    assert_int_equal(encode(block, "aba", ids), 2);
     assert_int_equal(ids[0], 4);
     assert_int_equal(ids[1], 0);
-    free(memory);
-    free(block);
 }
 
 static void refuses_what_is_cut(void **state)
@@ -116,6 +124,71 @@ static void refuses_what_is_cut(void **state)
     void *block = load("t", model, sizeof model - 1, &why);
     assert_non_null(block);
     free(block);
+}
+
+/* Tests that `Digits` makes each digit a piece only if `individual_digits` is
+ * set: else a number is one piece. */
+static void splits_digits(void **state)
+{
+#define DIGITS(each)                                                         \
+    BPE("\"1\": 0, \"2\": 1, \"12\": 2", "\"1 2\"",                          \
+        ", \"pre_tokenizer\": {\"type\": \"Digits\", \"individual_digits\": " \
+        each "}")
+    static const char each[] = DIGITS("true"), whole[] = DIGITS("false");
+    Fault why;
+    int32_t ids[8];
+    (void)state;
+    assert_int_equal(encode(load("t.json", each, sizeof each - 1, &why), "12",
+                            ids),
+                     2);
+    assert_int_equal(ids[0], 0);
+    assert_int_equal(ids[1], 1);
+    assert_int_equal(encode(load("t.json", whole, sizeof whole - 1, &why), "12",
+                            ids),
+                     1);
+    assert_int_equal(ids[0], 2);
+}
+
+/* Tests that a word of more characters than `max_input_chars_per_word` is
+ * unknown; one of as many is not, though a character may have two bytes. */
+static void limits_words(void **state)
+{
+    static const char text[] =
+        "{\"model\": {\"type\": \"WordPiece\", \"unk_token\": \"?\", "
+        "\"max_input_chars_per_word\": 3, \"vocab\": {\"?\": 0, \"a\": 1, "
+        "\"##b\": 2, \"##\xc3\xa4\": 3}}}";
+    Fault why;
+    int32_t ids[8];
+    (void)state;
+    assert_int_equal(encode(load("t.json", text, sizeof text - 1, &why),
+                            "ab\xc3\xa4", ids),
+                     3);
+    assert_int_equal(ids[0], 1);
+    assert_int_equal(ids[1], 2);
+    assert_int_equal(ids[2], 3);
+    assert_int_equal(encode(load("t.json", text, sizeof text - 1, &why), "abbb",
+                            ids),
+                     1);
+    assert_int_equal(ids[0], 0);
+}
+
+#define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
+/* Tests a piece of 150 bytes in a SentencePiece model: its lengths, 158 and
+ * 150, have seven bits in each of two bytes. */
+static void reads_long_pieces(void **state)
+{
+    static const char model[] = "\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02"
+                                "\n\x9e\x01\n\x96\x01" X50 X50 X50
+                                "\x15\0\0\x80\xbf"
+                                "\x12\0\x1a\x04\x18\0\x20\0";
+    Fault why;
+    int32_t ids[8];
+    (void)state;
+    assert_int_equal(encode(load("t", model, sizeof model - 1, &why),
+                            X50 X50 X50, ids),
+                     1);
+    assert_int_equal(ids[0], 1);
 }
 
 static void refuses(const char *name, const void *text, size_t n,
@@ -180,6 +253,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_with_the_place),
         cmocka_unit_test(takes_gaps),
+        cmocka_unit_test(splits_digits),
+        cmocka_unit_test(limits_words),
+        cmocka_unit_test(reads_long_pieces),
         cmocka_unit_test(refuses_what_is_cut),
         cmocka_unit_test(refuses_a_damaged_block),
         cmocka_unit_test(refuses_a_cut_tokenizer),

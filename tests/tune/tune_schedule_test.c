@@ -187,6 +187,39 @@ static void test_bar(void **state)
     json_decref(j);
 }
 
+static double first_share; /* of the first task whose candidates run; -1 */
+
+static double note_first(const TuneTask *task, const Tiling *tiling)
+{
+    (void)tiling;
+    if (first_share < 0)
+        first_share = task->share;
+    return 1;
+}
+
+/* Tests that tasks with larger shares of the model's time come first. */
+static void test_order(void **state)
+{
+    (void)state;
+    size_t i;
+    json_t *task;
+    double most = 0, least = 1;
+    fake.run = note_first;
+    first_share = -1;
+    json_t *j = fake_tune(options_of(20, "jit"), ExitDone);
+    json_array_foreach(json_object_get(j, "tasks"), i, task)
+    {
+        const char *kind = text_in(task, "kind");
+        const double share = number_in(task, "share");
+        if (!strcmp(kind, "rows") || !strcmp(kind, "split") || share <= 0)
+            continue; /* their candidates are complete models */
+        most = fmax(most, share);
+        least = fmin(least, share);
+    }
+    assert_true(least < most && fabs(first_share - most) < 1e-3 * most);
+    json_decref(j);
+}
+
 /* ---- decisions ---- */
 
 /* Tests that a time too short for a decision records nothing; a later tuning
@@ -333,9 +366,10 @@ int main(void)
         HERE(test_budget),      HERE(test_budget_found),
         HERE(test_one_backend), HERE(test_no_compiler),
         HERE(test_small_m),     HERE(test_slow_compiler),
-        HERE(test_bar),         HERE(test_too_short),
-        HERE(test_old_record),  HERE(test_no_evidence),
-        HERE(test_rejected),    HERE(test_partly),
+        HERE(test_bar),         HERE(test_order),
+        HERE(test_too_short),   HERE(test_old_record),
+        HERE(test_no_evidence), HERE(test_rejected),
+        HERE(test_partly),
     };
     /* clang-format on */
     return cmocka_run_group_tests(tests, NULL, NULL);

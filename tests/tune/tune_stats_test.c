@@ -18,6 +18,7 @@ static void test_signed_rank(void **state)
     (void)state;
     assert_near(signed_rank((double[]){ 1, 2, 3, 4, 5 }, 5), 1 / 32.0);
     assert_near(signed_rank((double[]){ -1, -2, -3 }, 3), 1);
+    assert_near(signed_rank((double[]){ -1, -2, 3 }, 3), 5 / 8.0);
     assert_near(signed_rank((double[]){ 1, 2, 3, -4, 5 }, 5), 7 / 32.0);
     assert_near(signed_rank((double[]){ 2, 2 }, 2), 1 / 4.0); /* ties */
     assert_near(signed_rank((double[]){ 2, -2 }, 2), 3 / 4.0);
