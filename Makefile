@@ -76,10 +76,10 @@ FUZZ    := spec tensors import vocab state records resume packed command
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
            $(FUZZ:%=$(B)/tests/fuzz/%_test)
 
-# Text that goes into emitted files, and specs of `attnc new`, embedded in
-# attnc when it is built.
-EMBEDDED := $(wildcard compiler/emit/kernels/*.c runtime/handle/*.[ch] runtime/program/*.[ch] \
-              runtime/search/*.[ch] runtime/text/*.c) $(wildcard runtime/weights/packed.[ch]) \
+# Text that goes into emitted files, specs of `attnc new` and scripts of `attnc
+# completion`, embedded in attnc when it is built.
+EMBEDDED := $(wildcard compiler/cli/command/attnc.* compiler/emit/kernels/*.c \
+              runtime/handle/*.[ch] runtime/program/*.[ch] runtime/search/*.[ch] runtime/text/*.c) $(wildcard runtime/weights/packed.[ch]) \
             $(addprefix runtime/base/,batch.c batch.h check.c check.h compiled_model.h cores.c \
               generate.h hash.c math.c memory.c memory.h pool.c pool.h system.h) \
             $(addprefix runtime/options/,descriptor.c descriptor.h option_hints.c \

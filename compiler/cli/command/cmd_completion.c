@@ -4,6 +4,7 @@
  * rows of commands.h and options.c. */
 #include <string.h>
 
+#include "emit/text/embedded.h"
 #include "machine/target.h"
 #include "passes/passes.h"
 #include "cli/options/options.h"
@@ -188,74 +189,18 @@ int complete_words(int n, char **words)
 }
 
 /* ---- scripts ---- */
-static const char bash[] =
-    "_attnc()\n"
-    "{\n"
-    "    local IFS=$'\\n' cur=${COMP_WORDS[COMP_CWORD]} prefix= found\n"
-    "    found=$(\"${COMP_WORDS[0]/#\\~/$HOME}\" complete "
-    "\"${COMP_WORDS[@]:1:COMP_CWORD}\" \\\n"
-    "        2> /dev/null | cut -f 1)\n"
-    "    [ \"$cur\" != = ] || cur=\n"
-    "    [[ $cur != --*=* ]] || prefix=${cur%%=*}=\n"
-    "    case $found in\n"
-    "    :*) compopt -o filenames 2> /dev/null\n"
-    "        cur=${cur#\"$prefix\"} ;;\n"
-    "    esac\n"
-    "    case $found in\n"
-    "    :files) COMPREPLY=($(compgen -P \"$prefix\" -f -- \"$cur\")) ;;\n"
-    "    :specs) COMPREPLY=($(compgen -P \"$prefix\" -d -- \"$cur\"\n"
-    "        compgen -P \"$prefix\" -f -X '!*.y*ml' -- \"$cur\")) ;;\n"
-    "    *)  COMPREPLY=($(compgen -W \"$found\" -- \"$cur\")) ;;\n"
-    "    esac\n"
-    "    [[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace 2> /dev/null\n"
-    "}\n"
-    "complete -F _attnc attnc\n";
 
-static const char zsh[] =
-    "_attnc()\n"
-    "{\n"
-    "    local line\n"
-    "    local -a found open\n"
-    "    for line in ${(f)\"$(${~words[1]} complete "
-    "\"${(@Q)words[2,CURRENT-1]}\" \"$PREFIX\" \\\n"
-    "        2> /dev/null)\"}; do\n"
-    "        case ${line%%$'\\t'*} in\n"
-    "        :*) compset -P '--*=' ;|\n"
-    "        :files) _files ;;\n"
-    "        :specs) _files -g \"*.(yaml|yml)\" ;;\n"
-    "        *=) open+=(${line/$'\\t'/:}) ;;\n"
-    "        *)  found+=(${line/$'\\t'/:}) ;;\n"
-    "        esac\n"
-    "    done\n"
-    "    _describe attnc found -- open -S ''\n"
-    "}\n"
-    "# read from $fpath it is the function's first call; sourced it is not\n"
-    "if [[ $funcstack[1] == _attnc ]]; then\n"
-    "    _attnc \"$@\"\n"
-    "else\n"
-    "    compdef _attnc attnc\n"
-    "fi\n";
-
-static const char fish[] =
-    "function __attnc\n"
-    "    set -l words (commandline -opc)\n"
-    "    $words[1] complete $words[2..] (commandline -ct) 2> /dev/null\n"
-    "end\n"
-    "complete -c attnc -f -a '(__attnc | string match -v \":*\")'\n"
-    "complete -c attnc -n '__attnc | string match -q :files' -F\n"
-    "complete -c attnc -n '__attnc | string match -q :specs' -k -a "
-    "'(__fish_complete_suffix .yaml)'\n";
-
+/* The scripts are attnc.bash, attnc.zsh and attnc.fish, beside this file. */
 int cmd_completion(const CompletionCommand *o)
 {
-    static const struct {
-        const char *first, *name, *script;
-    } shells[] = { { "", "bash", bash },
-                   { "#compdef attnc\n", "zsh", zsh },
-                   { "", "fish", fish } };
+    static const char *const shells[] = { "bash", "zsh", "fish" };
+    const char *name = shells[o->shell];
+    char file[16];
+    size_t n;
+    snprintf(file, sizeof file, "attnc.%s", name);
     printf("%s# Completion of attnc " ATTNC_VERSION " in %s, made by: attnc "
            "completion %s\n%s",
-           shells[o->shell].first, shells[o->shell].name, shells[o->shell].name,
-           shells[o->shell].script);
+           strcmp(name, "zsh") == 0 ? "#compdef attnc\n" : "", name, name,
+           embedded_text(file, &n));
     return ExitDone;
 }
