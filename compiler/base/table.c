@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/strings.h"
 #include "base/terminal.h"
 
 int table_room(FILE *out)
@@ -58,18 +59,20 @@ TextTable text_table(Arena *a, FILE *out, bool markdown, int n)
 
 void table_widen(TextTable *t, int column, const char *text)
 {
-    const int width = (int)strlen(text) + 2;
+    const int width = text_columns(text) + 2;
     if (t->fit[column].width < width)
         t->fit[column].width = width;
 }
 
-/* Does not pad the last cell if it is aligned to the left. */
+/* Does not pad the last cell if it is aligned to the left. UTF-8 text can have
+ * more bytes than columns. */
 void table_cell(const TextTable *t, int column, const char *text)
 {
-    const int width = t->fit[column].width - 2;
+    text = *text ? text : "-";
+    const int pad = t->fit[column].width - 2 - text_columns(text);
+    const int width = (int)strlen(text) + (pad > 0 ? pad : 0);
     if (!t->fit[column].shown)
         return;
-    text = *text ? text : "-";
     if (t->markdown)
         fprintf(t->out, " %s |", text);
     else

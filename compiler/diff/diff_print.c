@@ -96,27 +96,10 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-/* Returns the printf() width that makes `s` fill `columns`: UTF-8 text can have
- * more bytes than columns. */
-static int padded(const char *s, int columns)
-{
-    return (int)strlen(s) + most(0, columns - text_columns(s));
-}
-
 static void head(Printer *p)
 {
     if (p->parts++)
         fputc('\n', p->out);
-}
-
-static void put_head(Printer *p, const char *title, const int *width)
-{
-    head(p);
-    fprintf(p->out, "%s%-*s", paint(p->out, PaintHead), width[0], title);
-    if (p->style->a)
-        fprintf(p->out, "  %*s", width[1], p->style->a);
-    fprintf(p->out, "  %*s%s\n", width[2], p->style->b,
-            paint(p->out, PaintEnd));
 }
 
 /* Prints two values on separate lines because they are too long for columns. */
@@ -134,36 +117,45 @@ static bool is_long(const Row *r)
     return text_columns(r->a) > MostColumn || text_columns(r->b) > MostColumn;
 }
 
-static void put_row(Printer *p, const Row *r, const int *width)
+static void put_cells(const TextTable *t, const Row *r)
 {
-    fprintf(p->out, "%-*s", padded(r->key, width[0]), r->key);
-    if (p->style->a)
-        fprintf(p->out, "  %*s", padded(r->a, width[1]), r->a);
-    fprintf(p->out, "  %*s", padded(r->b, width[2]), r->b);
-    if (p->style->a && *r->more)
-        fprintf(p->out, "  %s", r->more);
-    fputc('\n', p->out);
+    table_cell(t, 0, r->key);
+    table_cell(t, 1, r->a);
+    table_cell(t, 2, r->b);
 }
 
 static void put_rows(Printer *p, const char *title, const Rows *rows)
 {
-    int width[3] = { text_columns(title),
-                     p->style->a ? text_columns(p->style->a) : 0,
-                     text_columns(p->style->b) };
+    const Row heads = { title, p->style->a ? p->style->a : "", p->style->b,
+                        "" };
+    TextTable t = text_table(p->d->arena, p->out, false, 3);
     if (rows->n == 0)
         return;
+    t.left[0] = true;
+    t.fit[1].shown = p->style->a != NULL;
+    for (int i = -1; i < rows->n; i++) {
+        const Row *r = i < 0 ? &heads : &rows->at[i];
+        if (i >= 0 && is_long(r))
+            continue;
+        table_widen(&t, 0, r->key);
+        table_widen(&t, 1, r->a);
+        table_widen(&t, 2, r->b);
+    }
+    head(p);
+    fputs(paint(p->out, PaintHead), p->out);
+    put_cells(&t, &heads);
+    fprintf(p->out, "%s\n", paint(p->out, PaintEnd));
     for (int i = 0; i < rows->n; i++) {
         const Row *r = &rows->at[i];
-        width[0] = is_long(r) ? width[0] : most(width[0], text_columns(r->key));
-        width[1] = is_long(r) ? width[1] : most(width[1], text_columns(r->a));
-        width[2] = is_long(r) ? width[2] : most(width[2], text_columns(r->b));
+        if (is_long(r)) {
+            put_long(p, r);
+            continue;
+        }
+        put_cells(&t, r);
+        if (p->style->a && *r->more)
+            fprintf(p->out, "  %s", r->more);
+        fputc('\n', p->out);
     }
-    put_head(p, title, width);
-    for (int i = 0; i < rows->n; i++)
-        if (is_long(&rows->at[i]))
-            put_long(p, &rows->at[i]);
-        else
-            put_row(p, &rows->at[i], width);
 }
 
 /* ---- parts ---- */

@@ -178,22 +178,13 @@ static bool set_mode(int fd)
 /* Returns the text of a file with these records. */
 static Bytes lines_of(const Records *r, Arena *a)
 {
-    VEC(const char *) line = { 0 };
-    size_t n = 0;
+    Buffer b = { .arena = a };
+    buffer_add(&b, "", 0);
     for (int i = 0; i < r->foreign.n; i++)
-        vec_push(a, &line, r->foreign.at[i]);
+        buffer_printf(&b, "%s\n", r->foreign.at[i]);
     for (int i = 0; i < r->at.n; i++)
-        vec_push(a, &line, record_line(a, &r->at.at[i]));
-    for (int i = 0; i < line.n; i++)
-        n += strlen(line.at[i]) + 1;
-    char *text = arena_alloc(a, n + 1), *to = text;
-    for (int i = 0; i < line.n; i++) {
-        const size_t length = strlen(line.at[i]);
-        memcpy(to, line.at[i], length);
-        to[length] = '\n';
-        to += length + 1;
-    }
-    return (Bytes){ text, n };
+        buffer_printf(&b, "%s\n", record_line(a, &r->at.at[i]));
+    return (Bytes){ b.at, (size_t)b.n };
 }
 
 static bool replace(const char *path, Bytes by, Fault *why)

@@ -231,16 +231,26 @@ static const char *machine_name(Arena *a, const Machine *m)
                         m->cache[0], m->cache[1], m->cache[2]);
 }
 
+/* A row has the threads and all rates. */
+enum { RatesNumbers = Levels + 3 };
+
 static bool rates_read(Rates *r, const json_t *from)
 {
-    if (json_array_size(from) != Levels + 3)
+    double x[RatesNumbers];
+    if (!json_reals_read(from, x, RatesNumbers, 0, 1e30))
         return false;
-    r->threads = (int)json_integer_value(json_array_get(from, 0));
-    r->fma = json_number_value(json_array_get(from, 1));
-    r->dot = json_number_value(json_array_get(from, 2));
-    for (int i = 0; i < Levels; i++)
-        r->read[i] = json_number_value(json_array_get(from, (size_t)i + 3));
+    *r = (Rates){ .threads = (int)fmin(x[0], INT32_MAX),
+                  .fma = x[1],
+                  .dot = x[2] };
+    memcpy(r->read, &x[3], sizeof r->read);
     return r->threads > 0 && r->fma > 0;
+}
+
+static json_t *rates_json(const Rates *r)
+{
+    double x[RatesNumbers] = { r->threads, r->fma, r->dot };
+    memcpy(&x[3], r->read, sizeof r->read);
+    return json_reals(x, RatesNumbers);
 }
 
 bool rates_cached(Arena *a, Machine *m, int threads)
@@ -266,15 +276,7 @@ bool rates_cached(Arena *a, Machine *m, int threads)
 void rates_cache(Arena *a, const Machine *m)
 {
     json_t *note = json_array();
-    for (int i = 0; i < m->counts; i++) {
-        const Rates *r = &m->rates[i];
-        json_t *row = json_array();
-        json_array_append_new(row, json_integer(r->threads));
-        json_array_append_new(row, json_real(r->fma));
-        json_array_append_new(row, json_real(r->dot));
-        for (int k = 0; k < Levels; k++)
-            json_array_append_new(row, json_real(r->read[k]));
-        json_array_append_new(note, row);
-    }
+    for (int i = 0; i < m->counts; i++)
+        json_array_append_new(note, rates_json(&m->rates[i]));
     keep_note(a, rates_word, machine_name(a, m), note);
 }
