@@ -87,6 +87,6 @@ void table_rule(const TextTable *t)
 {
     fputs(t->markdown ? "|" : "", t->out);
     for (int i = 0; t->markdown && i < t->n; i++)
-        fputs(t->left[i] ? "---|" : "---:|", t->out);
+        fputs(!t->fit[i].shown ? "" : t->left[i] ? "---|" : "---:|", t->out);
     fputs(t->markdown ? "\n" : "", t->out);
 }

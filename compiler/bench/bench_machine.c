@@ -7,14 +7,6 @@
 
 #include <math.h>
 
-const TableStyle plain_table = { "", "  ", "\n", true };
-const TableStyle markdown_table = { "| ", " | ", " |\n", false };
-
-void put_cell(const TableStyle *style, const char *text, int width, FILE *out)
-{
-    fprintf(out, "%s%*s", style->between, style->aligned ? width : 0, text);
-}
-
 /* ---- rates ---- */
 
 /* clang-format off */
@@ -45,30 +37,38 @@ const char *cache_sizes(Arena *a, const Machine *m)
                         bytes_text(a, (double)m->cache[LevelL3], true, 0));
 }
 
-void put_machine(const TableStyle *style, const Machine *m, FILE *out)
+static void put_cell(bool markdown, int column, const char *text, FILE *out)
 {
+    const int width = column < Others ? 15 : 11;
+    fprintf(out, "%s%*s", markdown ? " | " : "  ", markdown ? 0 : width, text);
+}
+
+void put_machine(bool markdown, const Machine *m, FILE *out)
+{
+    const char *before = markdown ? "| " : "",
+               *after = markdown ? " |\n" : "\n";
     Arena *a = arena_new();
     double value[Others + Levels];
     char name[16];
     fprintf(out, "%s, %d core%s; %s\n\n", m->cpu, m->cores,
             m->cores == 1 ? "" : "s", cache_sizes(a, m));
     arena_free(a);
-    fprintf(out, "%s%-8s", style->before, "threads");
+    fprintf(out, "%s%-8s", before, "threads");
     for (int i = 0; i < Others + Levels; i++)
-        put_cell(style, rate_columns[i].head, i < Others ? 15 : 11, out);
-    fputs(style->after, out);
-    if (!style->aligned)
+        put_cell(markdown, i, rate_columns[i].head, out);
+    fputs(after, out);
+    if (markdown)
         fputs("|---|---:|---:|---:|---:|---:|---:|\n", out);
     for (int i = 0; i < m->counts; i++) {
         snprintf(name, sizeof name, "%d", m->rates[i].threads);
-        fprintf(out, "%s%-8s", style->before, name);
+        fprintf(out, "%s%-8s", before, name);
         rate_values(&m->rates[i], value);
         for (int k = 0; k < Others + Levels; k++) {
             char text[32];
             snprintf(text, sizeof text, "%.1f", value[k]);
-            put_cell(style, text, k < Others ? 15 : 11, out);
+            put_cell(markdown, k, text, out);
         }
-        fputs(style->after, out);
+        fputs(after, out);
     }
     fprintf(out, "\nbf16, and integers with arithmetic: f32, are widened to "
                  "f32 and multiplied\nso: the same peak.\n");
@@ -119,8 +119,7 @@ void machine_print(const Machine *m, BenchFormat format, FILE *out)
         fprintf(out, "%s\n", b.at);
         arena_free(b.arena);
     } else {
-        put_machine(format == BenchMarkdown ? &markdown_table : &plain_table, m,
-                    out);
+        put_machine(format == BenchMarkdown, m, out);
     }
 }
 

@@ -15,95 +15,77 @@ static int width_of(const BenchColumn *c)
 }
 
 typedef struct { /* a table whose rows have a name, numbers, and the bound */
-    const TableStyle *style;
+    TextTable text;
     const BenchColumn *column;
     int n;     /* number of number columns */
-    int width; /* width of the name */
-    FILE *out;
-    Arena *arena;
-    bool cuts;                     /* longer names are truncated */
-    TableFit fit[WorkColumns + 1]; /* widths of columns; last: the bound's */
+    bool cuts; /* longer names are truncated */
 } Table;
 
 /* Makes a table. On a narrow terminal it drops columns, then shortens names to
  * no less than `least` characters. */
-static Table new_table(Arena *a, const TableStyle *style, FILE *out,
-                       const BenchColumn *c, int n, int width, int least)
+static Table new_table(Arena *a, bool markdown, FILE *out, const BenchColumn *c,
+                       int n, int width, int least)
 {
-    Table t = { .style = style,
-                .column = c,
-                .n = n,
-                .width = width,
-                .out = out,
-                .arena = a };
-    const int room = style->aligned ? table_room(out) : 0;
-    const int gap = (int)strlen(style->between);
+    Table t = { text_table(a, out, markdown, n + 2), c, n, false };
+    TableFit *fit = t.text.fit + 1;
+    const int room = markdown ? 0 : table_room(out);
     for (int i = 0; i < n; i++)
-        t.fit[i] = (TableFit){ c[i].head ? width_of(&c[i]) + gap : 0, c[i].rank,
-                               true };
-    t.fit[n] = (TableFit){ 8 + gap, 3, true };
-    const int left = table_fit(t.fit, n + 1, room > 0 ? room - least : 0);
+        fit[i] = (TableFit){ c[i].head ? width_of(&c[i]) + 2 : 0, c[i].rank,
+                             true };
+    fit[n] = (TableFit){ 8 + 2, 3, true };
+    const int left = table_fit(fit, n + 1, room > 0 ? room - least : 0);
+    for (int i = 0; i < n; i++)
+        fit[i].shown = fit[i].shown && c[i].head;
     t.cuts = room > 0;
     if (room > 0 && least + left < width)
-        t.width = least + (left > 0 ? left : 0);
+        width = least + (left > 0 ? left : 0);
+    t.text.fit[0].width = width + 2;
+    t.text.left[0] = true;
     return t;
 }
 
-static Table works_table(Arena *a, const TableStyle *style, FILE *out)
+static Table works_table(Arena *a, bool markdown, FILE *out)
 {
-    return new_table(a, style, out, work_columns, WorkColumns, 8, 8);
+    return new_table(a, markdown, out, work_columns, WorkColumns, 8, 8);
 }
 
-static Table kernels_table(Arena *a, const TableStyle *style, FILE *out)
+static Table kernels_table(Arena *a, bool markdown, FILE *out)
 {
-    return new_table(a, style, out, kernel_columns, KernelColumns, 44, 30);
+    return new_table(a, markdown, out, kernel_columns, KernelColumns, 44, 30);
 }
 
-static void put_name(const Table *t, const char *name)
+static void put_name(const TextTable *t, const char *name, bool cuts)
 {
-    fprintf(t->out, "%s%-*s", t->style->before,
-            t->style->aligned ? t->width : 0,
-            t->cuts ? cut_middle(t->arena, name, t->width) : name);
+    fputs(t->markdown ? "|" : "", t->out);
+    table_cell(t, 0,
+               cuts ? cut_middle(t->arena, name, t->fit[0].width - 2) : name);
 }
 
 static void put_head(const Table *t, const char *name)
 {
-    const bool seen = t->style->aligned;
-    int columns = 1;
-    fputs(seen ? paint(t->out, PaintHead) : "", t->out);
-    put_name(t, name);
+    FILE *out = t->text.out;
+    const bool seen = !t->text.markdown;
+    fputs(seen ? paint(out, PaintHead) : "", out);
+    put_name(&t->text, name, t->cuts);
     for (int i = 0; i < t->n; i++)
-        if (t->column[i].head && t->fit[i].shown) {
-            put_cell(t->style, t->column[i].head, width_of(&t->column[i]),
-                     t->out);
-            columns++;
-        }
-    if (t->fit[t->n].shown)
-        put_cell(t->style, "bound by", 8, t->out);
-    fputs(t->style->after, t->out);
-    fputs(seen ? paint(t->out, PaintEnd) : "", t->out);
-    if (seen)
-        return;
-    for (int i = 0; i <= columns; i++)
-        fprintf(t->out, "|%s", i == 0 ? "---" : "---:");
-    fputs("|\n", t->out);
+        if (t->column[i].head)
+            table_cell(&t->text, i + 1, t->column[i].head);
+    table_cell(&t->text, t->n + 1, "bound by");
+    fprintf(out, "\n%s", seen ? paint(out, PaintEnd) : "");
+    table_rule(&t->text);
 }
 
 static void put_row(const Table *t, const char *name, const double *value,
                     const char *bound)
 {
     char text[64];
-    put_name(t, name);
+    put_name(&t->text, name, t->cuts);
     for (int i = 0; i < t->n; i++) {
-        const BenchColumn *c = &t->column[i];
-        snprintf(text, sizeof text, "%.*f", c->places, value[i]);
-        if (c->head && t->fit[i].shown)
-            put_cell(t->style, isnan(value[i]) ? "-" : text, width_of(c),
-                     t->out);
+        snprintf(text, sizeof text, "%.*f", t->column[i].places, value[i]);
+        table_cell(&t->text, i + 1, isnan(value[i]) ? "-" : text);
     }
-    if (t->fit[t->n].shown)
-        put_cell(t->style, bound, 8, t->out);
-    fputs(t->style->after, t->out);
+    table_cell(&t->text, t->n + 1, bound);
+    fputc('\n', t->text.out);
 }
 
 /* ---- the model ---- */
@@ -152,7 +134,7 @@ static void put_kernel(const Table *t, const BenchReport *r, int work,
     char name[128];
     kernel_values(r, work, k, value);
     if (k->name)
-        snprintf(name, sizeof name, "%s%s: %s", t->style->aligned ? "  " : "",
+        snprintf(name, sizeof name, "%s%s: %s", t->text.markdown ? "" : "  ",
                  k->name, k->op);
     else if (k->op)
         snprintf(name, sizeof name, "%s: %s", k->function, k->op);
@@ -173,13 +155,13 @@ static double between(const BenchReport *r, int work)
     return seconds > 0 ? seconds : 0;
 }
 
-static void put_kernels(const TableStyle *style, const BenchReport *r, int work,
+static void put_kernels(bool markdown, const BenchReport *r, int work,
                         FILE *out)
 {
     const KernelTimes *t = &r->kernels;
     const KernelList *list = &t->of[work];
     const double rest = between(r, work);
-    const Table table = kernels_table(r->engine->arena, style, out);
+    const Table table = kernels_table(r->engine->arena, markdown, out);
     double value[KernelColumns];
     fprintf(out,
             "\n%s by kernel: %.4f ms with a clock that takes %.1f %% of it "
@@ -197,11 +179,11 @@ static void put_kernels(const TableStyle *style, const BenchReport *r, int work,
     put_row(&table, "between them", value, "-");
 }
 
-static void put_report(const TableStyle *style, const BenchReport *r, FILE *out)
+static void put_report(bool markdown, const BenchReport *r, FILE *out)
 {
-    const Table table = works_table(r->engine->arena, style, out);
+    const Table table = works_table(r->engine->arena, markdown, out);
     double value[WorkColumns];
-    put_machine(style, &r->machine, out);
+    put_machine(markdown, &r->machine, out);
     put_title(r, out);
     put_head(&table, "workload");
     for (int i = 0; i < r->rows.n; i++) {
@@ -210,7 +192,7 @@ static void put_report(const TableStyle *style, const BenchReport *r, FILE *out)
         put_row(&table, row->work.name, value, bound_word(row->limit.bound));
     }
     for (int i = 0; r->kernels.of && i < r->rows.n; i++)
-        put_kernels(style, r, i, out);
+        put_kernels(markdown, r, i, out);
     const char *busy = bench_busy(r->engine->arena, r);
     if (busy) {
         fputc('\n', out);
@@ -224,7 +206,7 @@ void bench_print(const BenchReport *r, FILE *out)
     switch (r->setup->options.format) {
     case BenchJson:     bench_json(r, out); return;
     case BenchCsv:      bench_csv(r, out); return;
-    case BenchMarkdown: put_report(&markdown_table, r, out); return;
-    case BenchTable:    put_report(&plain_table, r, out);
+    case BenchMarkdown: put_report(true, r, out); return;
+    case BenchTable:    put_report(false, r, out);
     }
 }

@@ -72,13 +72,7 @@ Limit kernel_limit(const BenchReport *r, int work, const KernelRow *k);
 const char *backend_name(const BenchReport *r);
 
 /* ---- bench_machine.c ---- */
-typedef struct { /* how a table for people looks */
-    const char *before, *between, *after;
-    bool aligned;
-} TableStyle;
-extern const TableStyle plain_table, markdown_table;
-void put_cell(const TableStyle *style, const char *text, int width, FILE *out);
-void put_machine(const TableStyle *style, const Machine *m, FILE *out);
+void put_machine(bool markdown, const Machine *m, FILE *out);
 /* Prints the machine alone, in any format. */
 void machine_print(const Machine *m, BenchFormat format, FILE *out);
 
