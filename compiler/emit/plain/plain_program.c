@@ -83,12 +83,16 @@ static void let_entries(Plain *p, Emit *e)
         : one  ? ", 0"
                : ", types",
         one ? "" : ", 1");
-    let(e, "most", "%lld",
-        (long long)s->side[s->kind == KindDecoder ? SideDecoder : SideEncoder]
-            .max_len);
-    let(e, "first", "%lld", (long long)spec_input_learned(s));
-    let(e, "width", "%lld",
-        (long long)(s->kind == KindAttention ? s->d_model : s->input_width));
+    const int64_t width = s->kind == KindAttention ? s->d_model
+                                                   : s->input_width;
+    const int64_t first = spec_input_learned(s);
+    const int64_t most =
+        s->side[s->kind == KindDecoder ? SideDecoder : SideEncoder].max_len;
+    let(e, "width", "%lld", (long long)width);
+    let(e, "first", "%lld", (long long)first);
+    let(e, "most", "%lld", (long long)(most - first));
+    let(e, "x", first ? "x + %lld * %lld" : "x", (long long)first,
+        (long long)width);
 }
 
 /* Emits an array of ids that ends with -1. */
@@ -166,35 +170,54 @@ static void put_print_rows(Emit *e)
            "{\n"
            "    for (int i = 0; i < rows * d; i++)\n"
            "        printf(\"%.9g%c\", y[i], (i + 1) % d ? ' ' : '\\n');\n"
-           "    printf(\"\\n\");\n"
            "}\n\n");
 }
 
-/* Emits the loop over lines of ids. The answer is a row of numbers per id, or a
- * single row. */
-static void put_encode_lines(Plain *p, Emit *e)
+/* Emits the call that prints the answer to n rows of `x`, at some depth. */
+static void put_plain_answer(Plain *p, Emit *e, const char *indent,
+                             const char *x)
 {
-    let(e, "results", is_pooled(p->g.p) ? "1" : "n");
-    let(e, "d", "%d", output_columns(p->g.p));
-    put_read_ids(e);
-    put_print_rows(e);
+    Arena *a = p->g.a;
+    if (has_decoder(p->g.p)) {
+        put_call(e, arena_printf(a, "%sgenerate", indent),
+                 arena_printf(a, "w, s, %s, n", x), ";");
+        return;
+    }
+    put_call(e, arena_printf(a, "%sprint_rows", indent),
+             arena_printf(a, "%s_encode(w, s, %s%s, n%s), %s, %d",
+                          p->g.p->prefix, x,
+                          plain_reads(p, BatchTypes) ? ", types" : "",
+                          plain_prefix(p, EntryEncode) ? ", 0" : "",
+                          is_pooled(p->g.p) ? "1" : "n",
+                          output_columns(p->g.p)),
+             ";");
+}
+
+static void put_types(const Plain *p, Emit *e)
+{
+    if (plain_reads(p, BatchTypes) && !has_decoder(p->g.p))
+        put(e, "static const int types[MAX_SOURCE];\n");
+}
+
+/* Emits the loop over lines of ids. */
+static void put_answer_lines(Plain *p, Emit *e)
+{
+    let(e, "side", p->g.p->g->spec->kind == KindDecoder ? "TARGET" : "SOURCE");
     put(e, "static int answer(const struct weights *w, struct state *s)\n"
            "{\n"
-           "    static char line[16 * (MAX_SOURCE + 1)];\n");
-    if (plain_reads(p, BatchTypes))
-        put(e, "static const int types[MAX_SOURCE];\n");
-    put(e, "int ids[MAX_SOURCE + 1], status = 0;\n"
+           "    static char line[16 * (MAX_$side + 1)];\n"
+           "    static int ids[MAX_$side + 1];\n");
+    put_types(p, e);
+    put(e, "int status = 0;\n"
            "\n"
            "for (int l = 1; fgets(line, sizeof line, stdin); l++) {\n"
-           "    const int n = read_ids(line, ids, MAX_SOURCE, l);\n"
+           "    const int n = read_ids(line, ids, MAX_$side, l);\n"
            "\n"
            "    if (n < 0)\n"
            "        status = 3;\n"
-           "    if (n > 0)\n"
-           "        print_rows($encode(w, s, ids$types, n$encode_prefix),\n"
-           "                   $results, $d);\n"
-           "    else\n"
-           "        printf(\"\\n\");\n"
+           "    if (n > 0)\n");
+    put_plain_answer(p, e, "    ", "ids");
+    put(e, "printf(\"\\n\");\n"
            "}\n"
            "return status;\n"
            "}\n\n");
@@ -225,35 +248,26 @@ static void put_read_rows(Emit *e)
         "}\n\n");
 }
 
-static void put_end_of_rows(Emit *e)
+/* Emits the loop over blocks of numbers, behind the rows that are learned. */
+static void put_answer_rows(Plain *p, Emit *e)
 {
-    put(e, "if (n < 0)\n"
-           "    fprintf(stderr, \"error: up to %d rows of %d numbers are \"\n"
-           "            \"expected\\n\", $most - $first, $width);\n"
-           "return n < 0 ? 3 : 0;\n"
-           "}\n\n");
-}
-
-static void put_plain_encode_rows(Plain *p, Emit *e)
-{
-    let(e, "results", is_pooled(p->g.p) ? "1" : "n");
-    let(e, "d", "%d", output_columns(p->g.p));
-    put_read_rows(e);
-    put_print_rows(e);
     put(e, "static int answer(const struct weights *w, struct state *s)\n"
            "{\n"
            "    static float x[MAX_SOURCE * $width];\n");
-    if (plain_reads(p, BatchTypes))
-        put(e, "static const int types[MAX_SOURCE];\n");
-    put(e,
-        "int n;\n"
-        "\n"
-        "while ((n = read_rows(x + $first * $width, $most - $first)) > 0) {\n"
-        "    n += $first;\n"
-        "    print_rows($encode(w, s, x$types, n$encode_prefix),\n"
-        "               $results, $d);\n"
-        "}\n");
-    put_end_of_rows(e);
+    put_types(p, e);
+    put(e, "int n;\n"
+           "\n"
+           "while ((n = read_rows($x, $most)) > 0) {\n");
+    if (spec_input_learned(p->g.p->g->spec))
+        put(e, "n += $first;\n");
+    put_plain_answer(p, e, "", "x");
+    put(e, "printf(\"\\n\");\n"
+           "}\n"
+           "if (n < 0)\n"
+           "    fprintf(stderr, \"error: up to %d rows of %d numbers are \"\n"
+           "            \"expected\\n\", $most, $width);\n"
+           "return n < 0 ? 3 : 0;\n"
+           "}\n\n");
 }
 
 static void put_attention(Plain *p, Emit *e)
@@ -276,6 +290,7 @@ static void put_attention(Plain *p, Emit *e)
         "    }\n"
         "    print_rows($encode(w, s, query, key, value, n, m$encode_prefix),\n"
         "               n, $d);\n"
+        "    printf(\"\\n\");\n"
         "    return 0;\n"
         "}\n\n");
 }
@@ -378,44 +393,6 @@ static void put_plain_generate(Plain *p, Emit *e)
            "}\n\n");
 }
 
-static void put_answer_lines(Emit *e)
-{
-    put(e, "static int answer(const struct weights *w, struct state *s)\n"
-           "{\n"
-           "    static char line[16 * (MAX_$side + 1)];\n"
-           "    static int ids[MAX_$side + 1];\n"
-           "    int status = 0;\n"
-           "\n"
-           "    for (int l = 1; fgets(line, sizeof line, stdin); l++) {\n"
-           "        const int n = read_ids(line, ids, MAX_$side, l);\n"
-           "\n"
-           "        if (n < 0)\n"
-           "            status = 3;\n"
-           "        if (n > 0)\n"
-           "            generate(w, s, ids, n);\n"
-           "        printf(\"\\n\");\n"
-           "    }\n"
-           "    return status;\n"
-           "}\n\n");
-}
-
-/* Emits the loop over blocks of numbers, which answers each with generated
- * tokens. */
-static void put_generate_rows(Emit *e)
-{
-    put(e,
-        "static int answer(const struct weights *w, struct state *s)\n"
-        "{\n"
-        "    static float x[MAX_SOURCE * $width];\n"
-        "    int n;\n"
-        "\n"
-        "    while ((n = read_rows(x + $first * $width, $most - $first)) > 0) {\n"
-        "        generate(w, s, x, n + $first);\n"
-        "        printf(\"\\n\");\n"
-        "    }\n");
-    put_end_of_rows(e);
-}
-
 /* Emits main(). The weights are embedded, or are in the file that is its
  * argument. */
 static void put_plain_main(Plain *p, Emit *e)
@@ -460,22 +437,25 @@ static void put_plain_main(Plain *p, Emit *e)
 
 static void put_program(Plain *p, Emit *e)
 {
-    const Spec *s = p->g.p->g->spec;
+    const bool ids = !plain_reads(p, BatchInput);
     let_entries(p, e);
-    if (s->kind == KindAttention)
+    if (p->g.p->g->spec->kind == KindAttention) {
         put_attention(p, e);
-    else if (has_decoder(p->g.p) && !plain_reads(p, BatchInput)) {
+        put_plain_main(p, e);
+        return;
+    }
+    if (ids)
         put_read_ids(e);
-        put_plain_generate(p, e);
-        put_answer_lines(e);
-    } else if (has_decoder(p->g.p)) {
-        put_read_rows(e);
-        put_plain_generate(p, e);
-        put_generate_rows(e);
-    } else if (plain_reads(p, BatchInput))
-        put_plain_encode_rows(p, e);
     else
-        put_encode_lines(p, e);
+        put_read_rows(e);
+    if (has_decoder(p->g.p))
+        put_plain_generate(p, e);
+    else
+        put_print_rows(e);
+    if (ids)
+        put_answer_lines(p, e);
+    else
+        put_answer_rows(p, e);
     put_plain_main(p, e);
 }
 
