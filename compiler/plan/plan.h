@@ -225,7 +225,7 @@ struct Plan {
     Target target;
     Choices choices;    /* tilings from the tuner */
     Value *value;       /* where each node's value lives */
-    const char **label; /* value_label() of each node that emits code */
+    const char **label; /* value_label() of slices and of nodes with code */
     Reads *reads;       /* readers of each node that owns memory */
     int *region_of;     /* index of each node's region; -1: emits no code */
     VEC(int) order;     /* nodes that emit code, in order of execution */

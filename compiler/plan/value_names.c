@@ -55,7 +55,7 @@ void plan_labels(Plan *p)
 {
     p->label = arena_alloc(p->arena_, (size_t)p->g->nodes.n * sizeof *p->label);
     for (int i = 0; i < p->g->nodes.n; i++)
-        if (emits_code(node_at(p, i)))
+        if (emits_code(node_at(p, i)) || node_at(p, i)->op == OpSlice)
             p->label[i] = label_of(p, i);
 }
 

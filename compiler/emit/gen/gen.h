@@ -7,6 +7,9 @@
 #include "emit/emit.h"
 #include "emit/tile/needs.h"
 
+/* numbers of a layer that may differ between layers with the same code */
+enum { LoopNumbers = 4 };
+
 /* Members of the call that the body of a step reads. Code that emits a use of a
  * member sets its flag. */
 typedef struct {
@@ -16,6 +19,8 @@ typedef struct {
     bool batch;   /* `b`, in a step that is never divided among threads */
     /* of the arena: these sizes of the call */
     bool rows, sequences, parts;
+    /* of plain C: these parameters */
+    bool model, past, prefix, number[LoopNumbers];
 } Uses;
 
 /* The function of a step, or a constant that is a step or a list of steps.

@@ -6,8 +6,6 @@
 
 #include "emit/gen/gen.h"
 
-enum { LoopNumbers = 4 };
-
 typedef struct { /* one layer of a stack */
     Stack stack;
     int like; /* items with the same value differ only in `number` */

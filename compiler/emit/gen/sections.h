@@ -30,6 +30,9 @@ int layer_like(const Gen *g, Stack stack, int layer); /* returns the first layer
 /* ---- region.c ---- */
 void make_functions(Gen *g); /* sets g->functions and g->function_of */
 void emit_function(Gen *g, Emit *e, const Function *f);
+/* Returns the index of a function. Functions with the same text share an
+ * index. */
+int function_at(Gen *g, Function f, const Emit *body);
 /* Emits the head of a function that takes no parts, then `tail`. */
 void step_head(Gen *g, Emit *e, const Function *f, const char *tail);
 
@@ -55,6 +58,9 @@ void emit_call_structs(Gen *g, Emit *e); /* emits structs encode and decode */
 void emit_entries(Gen *g, Emit *e); /* emits steps, encode() and decode() */
 void emit_layouts(Gen *g, Emit *e); /* emits the addresses of values in the
                                      * arena */
+/* Returns the node that writes or reads a cache of kind `of` in a step, or
+ * NULL. */
+const Node *kept_by(const Plan *p, const Node *n, int of);
 
 /* ---- part_roots.c ---- */
 typedef struct {

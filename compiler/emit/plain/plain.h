@@ -17,13 +17,6 @@ enum {
     NumberCross
 };
 
-/* The parameters that the body of a function uses. */
-typedef struct {
-    bool model, layer; /* weights of the model; weights of the layer */
-    bool number[LoopNumbers];
-    bool rows, past, prefix;
-} PlainUses;
-
 typedef struct { /* an array in struct state */
     const char *name, *type;
     const char *extents; /* extents as C: "[MAX_SOURCE * 32]" */
@@ -31,30 +24,11 @@ typedef struct { /* an array in struct state */
     int64_t size;
 } StateMember;
 
-/* A function for layers of one stack, whose bodies are all the same. */
-typedef struct {
-    const char *name;
-    Stack stack;
-    const char *body, *text; /* C of the body; `text`: the body with its head */
-    PlainUses uses;
-} PlainFunction;
-
-typedef struct { /* keys and values of all layers that have these widths */
-    int of;      /* CacheSelf or CacheCross */
-    int64_t columns[2];
-    int64_t layers;
-    const char *name[2];
-} PlainCache;
-
 typedef struct {
     Gen g;
     Emit *functions; /* functions that only this model needs: attention */
     VEC(StateMember) state;
     Index state_names;
-    VEC(PlainFunction) function;
-    VEC(PlainCache) cache;
-    int *cache_of;     /* [nodes]: index of the cache it writes or reads */
-    int64_t *place;    /* [nodes]: index of the node's layer in that cache */
     const char **name; /* [nodes]: name of the value */
     const char **sum;  /* [nodes]: name of a product without its residual */
     bool *flows;       /* [nodes]: layers pass the value on */
@@ -63,8 +37,6 @@ typedef struct {
     bool *made;        /* [nodes]: a slice that has been copied */
     bool same_numbers[LoopNumbers]; /* equals NumberWeights in all layers, so
                                      * one parameter serves both */
-    PlainUses uses;                 /* parameters that this body uses */
-    const char *result;  /* result of the next call; NULL: the node's array */
     bool one_choice;     /* calls are for one selected expert, `e`, which is
                           * choice `c` */
     int64_t decode_rows; /* maximum rows that decode() takes */
@@ -74,7 +46,12 @@ typedef struct {
 void plain_name_values(Plain *p);
 
 /* ---- plain_values.c ---- */
-void plain_find_caches(Plain *p);
+/* Finds values that are only written to a cache, and so can be computed
+ * there. */
+void plain_find_kept(Plain *p);
+/* Returns the index of a layer in the arrays of the cache that it writes or
+ * reads by this node. */
+int64_t plain_place(const Plain *p, const Node *n);
 /* Returns an array of struct state, which is added if it does not exist. */
 const char *plain_member(Plain *p, const char *name, const char *type,
                          int64_t rows, const char *rows_text, int64_t columns,
@@ -95,13 +72,11 @@ int plain_owner(const Plain *p, int node); /* returns the node that computes the
  * "s->self_keys[l]". */
 const char *plain_kept(Plain *p, int node);
 const char *plain_kept_rows(Plain *p, int node); /* likewise, of the new rows */
-bool plain_made_in_cache(const Plain *p, int node);
-int64_t plain_columns(const Node *n);       /* returns the numbers per row */
-const char *plain_rows(Plain *p, Type t);   /* returns C for the number of rows:
-                                             * "rows", "rows * 2", "1" */
-const char *plain_bound(Plain *p, Type t);  /* returns C for its maximum:
-                                             * "MAX_SOURCE * 2" */
-int64_t plain_most(const Plain *p, Type t); /* the maximum as a number */
+int64_t plain_columns(const Node *n);     /* returns the numbers per row */
+const char *plain_rows(Plain *p, Type t); /* returns C for the number of rows:
+                                           * "rows", "rows * 2", "1" */
+extern const char *const plain_numbers[LoopNumbers]; /* their names in C */
+const char *plain_integer(Arena *a, int64_t n);      /* returns "512" */
 /* Returns C for a number of the layer, and marks the number as used. */
 const char *plain_number(Plain *p, int number);
 const char *plain_past(Plain *p, int node); /* "past" or, in encode, "0" */
@@ -139,19 +114,13 @@ typedef struct {
     const char *piece;
     PlainCall *call;
 } PlainOp;
-bool plain_has(Op op);
 void plain_node(Plain *p, Emit *e, int node);
-/* Emits the call of a function of kernels/plain.c. The names of its parameters
- * determine the arguments. */
-void plain_piece(Plain *p, Emit *e, int node, const char *piece);
 
 /* ---- plain_attention.c ---- */
 PlainCall plain_attention;
 
 /* ---- plain_layers.c ---- */
 void emit_plain_entries(Plain *p, Emit *e);
-/* Returns the parameters of an entry's function, as C. */
-const char *plain_parameters(const Plain *p, Entry entry);
 bool plain_reads(const Plain *p, BatchMember m);
 bool plain_prefix(const Plain *p, Entry entry); /* true if a mask has a
                                                    prefix */

@@ -18,11 +18,6 @@ const char *plain_float(Arena *a, double x)
     return arena_printf(a, strpbrk(text, ".e") ? "%sf" : "%s.0f", text);
 }
 
-static const char *number(Plain *p, int64_t n)
-{
-    return arena_printf(p->g.a, "%lld", (long long)n);
-}
-
 /* True if a value always has one row. */
 static bool has_one_row(const Plain *p, Type t)
 {
@@ -34,7 +29,7 @@ static bool has_one_row(const Plain *p, Type t)
 const char *plain_count(Plain *p, Type t, int64_t columns)
 {
     return has_one_row(p, t)
-             ? number(p, columns)
+             ? plain_integer(p->g.a, columns)
              : arena_printf(p->g.a, "%s * %lld", plain_rows(p, t),
                             (long long)columns);
 }
@@ -87,16 +82,9 @@ static const char *of_expert(Plain *p, const char *at, int64_t numbers)
 
 /* ---- arguments ---- */
 
-static int64_t num_d_tap(Plain *p, int node)
+static int64_t d_tap(const Node *n)
 {
-    return plain_columns(node_at(p->g.p, node)) / node_at(p->g.p, node)->taps;
-}
-
-static const char *arg_y(Plain *p, int node)
-{
-    const Node *n = node_at(p->g.p, node);
-    const char *y = p->result ? p->result : plain_value(p, node);
-    return plain_of_choice(p, y, plain_columns(n));
+    return plain_columns(n) / n->taps;
 }
 
 static const char *input_text(Plain *p, int node, int k)
@@ -107,34 +95,16 @@ static const char *input_text(Plain *p, int node, int k)
 }
 
 /* Returns x of a convolution from the first row that is not skipped. */
-static const char *arg_x(Plain *p, int node)
+static const char *x_text(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
     const char *x = input_text(p, node, 0);
     return n->skipped ? arena_printf(p->g.a, "%s + %lld * %lld", x,
-                                     (long long)n->skipped,
-                                     (long long)num_d_tap(p, node))
+                                     (long long)n->skipped, (long long)d_tap(n))
                       : x;
 }
 
-static const char *arg_b(Plain *p, int node)
-{
-    return input_text(p, node, 1);
-}
-
-static const char *arg_ids(Plain *p, int node)
-{
-    const Node *n = node_at(p->g.p, node);
-    return n->op == OpChoose ? plain_value(p, node) : arg_b(p, node);
-}
-
-static const char *arg_x_scale(Plain *p, int node)
-{
-    const char *x = plain_value(p, node_at(p->g.p, node)->in[0]);
-    return plain_of_choice(p, arena_printf(p->g.a, "%s_scale", x), 1);
-}
-
-static const char *arg_y_scale(Plain *p, int node)
+static const char *scale_of(Plain *p, int node)
 {
     return arena_printf(p->g.a, "%s_scale", plain_value(p, node));
 }
@@ -151,41 +121,26 @@ static const char *matrix_part(Plain *p, int node, const char *part,
 
 /* Return, for 4-bit weights, how many share a step (0 for other weights), and
  * how many such groups a row has. */
-static int64_t num_shared(Plain *p, int node)
+static int64_t shared_by(const Plain *p, int node)
 {
     const int w = matrix_input(node_at(p->g.p, node));
     return dtype_shared(dtype_of(node_at(p->g.p, w)->type));
 }
 
-static int64_t row_groups(Plain *p, int node)
+static int64_t row_groups(const Plain *p, int node)
 {
     const int w = matrix_input(node_at(p->g.p, node));
-    const int64_t shared = num_shared(p, node);
+    const int64_t shared = shared_by(p, node);
     return (matrix_columns(node_at(p->g.p, w)->type) + shared - 1) / shared;
 }
 
-static const char *arg_w(Plain *p, int node)
+static const char *w_text(Plain *p, int node)
 {
     const int w = matrix_input(node_at(p->g.p, node));
-    const int64_t shared = num_shared(p, node);
+    const int64_t shared = shared_by(p, node);
     return matrix_part(p, node, "",
                        shared ? shared / 2 * row_groups(p, node)
                               : matrix_columns(node_at(p->g.p, w)->type));
-}
-
-static const char *arg_w_scale(Plain *p, int node)
-{
-    return matrix_part(p, node, "_scale", 1);
-}
-
-static const char *arg_w_step(Plain *p, int node)
-{
-    return matrix_part(p, node, "_step", row_groups(p, node));
-}
-
-static const char *arg_w_offset(Plain *p, int node)
-{
-    return matrix_part(p, node, "_offset", row_groups(p, node));
 }
 
 static const char *vector_text(Plain *p, int node, int which)
@@ -194,23 +149,7 @@ static const char *vector_text(Plain *p, int node, int which)
     return v < 0 ? "NULL" : plain_weight(p, v, "");
 }
 
-static const char *arg_gamma(Plain *p, int node)
-{
-    return vector_text(p, node, 0);
-}
-
-static const char *arg_beta(Plain *p, int node)
-{
-    return vector_text(p, node, 1);
-}
-
-static const char *arg_bias(Plain *p, int node)
-{
-    const Node *n = node_at(p->g.p, node);
-    return of_expert(p, vector_text(p, node, 0), n->type.dim[1].c);
-}
-
-static const char *arg_before(Plain *p, int node)
+static const char *before_text(Plain *p, int node)
 {
     const int64_t n = node_at(p->g.p, node)->state;
     const char *name = arena_printf(p->g.a, "%s_before",
@@ -226,7 +165,7 @@ const char *plain_table_row(Plain *p, int node, int table)
     const bool encodes = n->entry == EntryEncode;
     if (encodes && n->first == 0)
         return w;
-    const char *from = encodes  ? number(p, n->first)
+    const char *from = encodes  ? plain_integer(p->g.a, n->first)
                      : n->first ? arena_printf(p->g.a, "(%s + %lld)",
                                                plain_past(p, node),
                                                (long long)n->first)
@@ -234,27 +173,22 @@ const char *plain_table_row(Plain *p, int node, int table)
     return arena_printf(p->g.a, "%s + %s * %lld", w, from, d);
 }
 
-static const char *arg_table(Plain *p, int node)
-{
-    return plain_table_row(p, node, node_at(p->g.p, node)->in[1]);
-}
-
-static const char *arg_rows(Plain *p, int node)
+static const char *rows_text(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
     if (p->one_choice)
         return "1";
-    if (n->op == OpPool)
-        return plain_rows(p, plain_input_type(p, node, 0));
-    if (n->op == OpSpread)
-        return plain_rows(p, plain_input_type(p, node, 1));
-    const char *rows = plain_rows(p, n->type);
+    const char *rows = plain_rows(p, n->op == OpPool
+                                         ? plain_input_type(p, node, 0)
+                                     : n->op == OpSpread
+                                         ? plain_input_type(p, node, 1)
+                                         : n->type);
     return n->op == OpHeadNorm
              ? arena_printf(p->g.a, "%s * %lld", rows, (long long)n->heads)
              : rows;
 }
 
-static const char *arg_rows_in(Plain *p, int node)
+static const char *rows_in_text(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
     const char *rows = plain_rows(p, plain_input_type(p, node, 0));
@@ -265,169 +199,80 @@ static const char *arg_rows_in(Plain *p, int node)
              : rows;
 }
 
-static const char *arg_n(Plain *p, int node)
+#define ARGUMENT(word, value)                                                  \
+    if (!strcmp(name, word))                                                   \
+        return value;
+
+/* Returns the argument if it is text or a float; otherwise NULL. */
+static const char *text_argument(Plain *p, int node, const char *name)
 {
     const Node *n = node_at(p->g.p, node);
-    return plain_count(p, n->type, plain_columns(n));
+    ARGUMENT("y", plain_of_choice(p, plain_value(p, node), plain_columns(n)))
+    ARGUMENT("y_scale", scale_of(p, node))
+    ARGUMENT("x", x_text(p, node))
+    ARGUMENT("x_scale", plain_of_choice(p, scale_of(p, n->in[0]), 1))
+    ARGUMENT("a", x_text(p, node))
+    ARGUMENT("b", input_text(p, node, 1))
+    ARGUMENT("ids",
+             n->op == OpChoose ? plain_value(p, node) : input_text(p, node, 1))
+    ARGUMENT("w", w_text(p, node))
+    ARGUMENT("w_scale", matrix_part(p, node, "_scale", 1))
+    ARGUMENT("w_step", matrix_part(p, node, "_step", row_groups(p, node)))
+    ARGUMENT("w_offset", matrix_part(p, node, "_offset", row_groups(p, node)))
+    ARGUMENT("bias", of_expert(p, vector_text(p, node, 0), n->type.dim[1].c))
+    ARGUMENT("gamma", vector_text(p, node, 0))
+    ARGUMENT("beta", vector_text(p, node, 1))
+    ARGUMENT("table", plain_table_row(p, node, n->in[1]))
+    ARGUMENT("before", before_text(p, node))
+    ARGUMENT("rows", rows_text(p, node))
+    ARGUMENT("rows_in", rows_in_text(p, node))
+    ARGUMENT("n", plain_count(p, n->type, plain_columns(n)))
+    ARGUMENT("eps", plain_float(p->g.a, n->eps))
+    ARGUMENT("cap", plain_float(p->g.a, n->cap))
+    ARGUMENT("by", plain_float(p->g.a, n->scale))
+    return NULL;
 }
 
-static int64_t columns_in(Plain *p, int node, int k)
-{
-    return plain_columns(input_of(p, node_at(p->g.p, node), k));
-}
+#define IN(k) plain_columns(input_of(p, n, k))
 
-static int64_t num_d(Plain *p, int node)
-{
-    const Node *n = node_at(p->g.p, node);
-    return n->op == OpHeadNorm ? n->type.dim[1].c / n->heads : plain_columns(n);
-}
-
-static int64_t num_d_in(Plain *p, int node)
-{
-    return columns_in(p, node, 0);
-}
-
-static int64_t num_d_a(Plain *p, int node)
-{
-    return columns_in(p, node, 0) / node_at(p->g.p, node)->heads;
-}
-
-static int64_t num_d_b(Plain *p, int node)
-{
-    return columns_in(p, node, 1) / node_at(p->g.p, node)->heads_kv;
-}
-
-static int64_t num_d_head(Plain *p, int node)
-{
-    const Node *n = node_at(p->g.p, node);
-    return plain_columns(n) / n->heads;
-}
-
-static int64_t num_kept(Plain *p, int node)
+/* Returns the argument if it is an integer. `first` of a convolution is the row
+ * that tap 0 of row 0 reads, counted from the first row that is not skipped;
+ * that of FirstRow is the index of the learned row. */
+static int64_t number_argument(const Plain *p, int node, const char *name)
 {
     const Node *n = node_at(p->g.p, node);
-    return n->state / columns_in(p, node, 0);
+    ARGUMENT("d", n->op == OpHeadNorm ? n->type.dim[1].c / n->heads
+                                      : plain_columns(n))
+    ARGUMENT("d_in", IN(0))
+    ARGUMENT("d_out", plain_columns(n))
+    ARGUMENT("d_a", IN(0) / n->heads)
+    ARGUMENT("d_b", IN(1) / n->heads_kv)
+    ARGUMENT("d_head", plain_columns(n) / n->heads)
+    ARGUMENT("d_tap", d_tap(n))
+    ARGUMENT("heads", n->heads)
+    ARGUMENT("heads_b", n->heads_kv)
+    ARGUMENT("dims", n->dims)
+    ARGUMENT("first", n->op == OpFirstRow ? -n->first : n->first - n->skipped)
+    ARGUMENT("kept", n->state / IN(0))
+    ARGUMENT("n_taps", n->taps)
+    ARGUMENT("dilation", n->dilation)
+    ARGUMENT("stride", n->stride > 0 ? n->stride : 1)
+    ARGUMENT("shared", shared_by(p, node))
+    ARGUMENT("chosen", n->op == OpSpread ? n->type.dim[0].times : IN(1))
+    ARGUMENT("groups", n->groups)
+    ARGUMENT("some", n->groups_chosen)
+    ARGUMENT("pairs", n->group_pairs)
+    ARGUMENT("softmax", n->softmax)
+    ARGUMENT("normalize", n->normalize)
+    ARGUMENT("n_channels", n->channels)
+    ARGUMENT("tall", n->tall)
+    ARGUMENT("wide", n->wide)
+    ARGUMENT("across", n->across)
+    die("kernels/plain.c: nothing is called %s", name);
 }
-
-static int64_t num_chosen(Plain *p, int node)
-{
-    const Node *n = node_at(p->g.p, node);
-    return n->op == OpSpread ? n->type.dim[0].times : columns_in(p, node, 1);
-}
-
-static int64_t num_stride(Plain *p, int node)
-{
-    const int64_t stride = node_at(p->g.p, node)->stride;
-    return stride > 0 ? stride : 1;
-}
-
-/* Returns the index of the learned row of FirstRow. For a convolution, returns
- * the row that tap 0 of row 0 reads, counted from the first row that is not
- * skipped. */
-static int64_t num_first(Plain *p, int node)
-{
-    const Node *n = node_at(p->g.p, node);
-    return n->op == OpFirstRow ? -n->first : n->first - n->skipped;
-}
-
-#define NUMBER(name, what)                                                     \
-    static int64_t num_##name(Plain *p, int node)                              \
-    {                                                                          \
-        return node_at(p->g.p, node)->what;                                    \
-    }
-NUMBER(heads, heads)
-NUMBER(heads_b, heads_kv)
-NUMBER(dims, dims)
-NUMBER(dilation, dilation)
-NUMBER(taps, taps)
-NUMBER(groups, groups)
-NUMBER(some, groups_chosen)
-NUMBER(pairs, group_pairs)
-NUMBER(softmax, softmax)
-NUMBER(normalize, normalize)
-NUMBER(channels, channels)
-NUMBER(tall, tall)
-NUMBER(wide, wide)
-NUMBER(across, across)
-
-#define REAL(name, what)                                                       \
-    static double real_##name(const Node *n)                                   \
-    {                                                                          \
-        return n->what;                                                        \
-    }
-REAL(eps, eps)
-REAL(cap, cap)
-REAL(by, scale)
-
-/* clang-format off */
-static const struct {
-    const char *name;
-    const char *(*text)(Plain *p, int node); /* exactly one of these three
-                                              * members is set */
-    int64_t (*number)(Plain *p, int node);
-    double (*real)(const Node *n);
-} arguments[] = {
-    { "y",          arg_y,        NULL,          NULL },
-    { "y_scale",    arg_y_scale,  NULL,          NULL },
-    { "x",          arg_x,        NULL,          NULL },
-    { "x_scale",    arg_x_scale,  NULL,          NULL },
-    { "a",          arg_x,        NULL,          NULL },
-    { "b",          arg_b,        NULL,          NULL },
-    { "ids",        arg_ids,      NULL,          NULL },
-    { "w",          arg_w,        NULL,          NULL },
-    { "w_scale",    arg_w_scale,  NULL,          NULL },
-    { "w_step",     arg_w_step,   NULL,          NULL },
-    { "w_offset",   arg_w_offset, NULL,          NULL },
-    { "bias",       arg_bias,     NULL,          NULL },
-    { "gamma",      arg_gamma,    NULL,          NULL },
-    { "beta",       arg_beta,     NULL,          NULL },
-    { "table",      arg_table,    NULL,          NULL },
-    { "before",     arg_before,   NULL,          NULL },
-    { "rows",       arg_rows,     NULL,          NULL },
-    { "rows_in",    arg_rows_in,  NULL,          NULL },
-    { "n",          arg_n,        NULL,          NULL },
-    { "d",          NULL,         num_d,         NULL },
-    { "d_in",       NULL,         num_d_in,      NULL },
-    { "d_out",      NULL,         num_d,         NULL },
-    { "d_a",        NULL,         num_d_a,       NULL },
-    { "d_b",        NULL,         num_d_b,       NULL },
-    { "d_head",     NULL,         num_d_head,    NULL },
-    { "d_tap",      NULL,         num_d_tap,     NULL },
-    { "heads",      NULL,         num_heads,     NULL },
-    { "heads_b",    NULL,         num_heads_b,   NULL },
-    { "dims",       NULL,         num_dims,      NULL },
-    { "first",      NULL,         num_first,     NULL },
-    { "kept",       NULL,         num_kept,      NULL },
-    { "n_taps",     NULL,         num_taps,      NULL },
-    { "dilation",   NULL,         num_dilation,  NULL },
-    { "stride",     NULL,         num_stride,    NULL },
-    { "shared",     NULL,         num_shared,    NULL },
-    { "chosen",     NULL,         num_chosen,    NULL },
-    { "groups",     NULL,         num_groups,    NULL },
-    { "some",       NULL,         num_some,      NULL },
-    { "pairs",      NULL,         num_pairs,     NULL },
-    { "softmax",    NULL,         num_softmax,   NULL },
-    { "normalize",  NULL,         num_normalize, NULL },
-    { "n_channels", NULL,         num_channels,  NULL },
-    { "tall",       NULL,         num_tall,      NULL },
-    { "wide",       NULL,         num_wide,      NULL },
-    { "across",     NULL,         num_across,    NULL },
-    { "eps",        NULL,         NULL,          real_eps },
-    { "cap",        NULL,         NULL,          real_cap },
-    { "by",         NULL,         NULL,          real_by },
-};
-/* clang-format on */
 
 const char *plain_argument(Plain *p, int node, const char *name)
 {
-    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
-        if (strcmp(arguments[i].name, name))
-            continue;
-        if (arguments[i].text)
-            return arguments[i].text(p, node);
-        if (arguments[i].number)
-            return number(p, arguments[i].number(p, node));
-        return plain_float(p->g.a, arguments[i].real(node_at(p->g.p, node)));
-    }
-    die("kernels/plain.c: nothing is called %s", name);
+    const char *text = text_argument(p, node, name);
+    return text ? text : plain_integer(p->g.a, number_argument(p, node, name));
 }

@@ -43,17 +43,50 @@ static Form form_of(const Plain *p, int node)
 
 /* ---- the function ---- */
 
-static const char *parameters(const Form *f, Arena *a)
+/* Returns C for the number of keys. */
+static const char *keys_text(Plain *p, const Node *k)
 {
-    return arena_printf(
-        a,
-        "float *y, const float *q, const float *k, const float *v%s%s%s, int "
-        "rows, int keys%s%s",
-        f->n->additive ? ", const float *v_a" : "",
-        f->n->bias ? ", const float *bias" : "",
-        f->n->sinks ? ", const float *sinks" : "",
-        f->positions ? ", int past" : "",
-        f->mask && f->mask->prefix ? ", int prefix" : "");
+    if (k->op == OpRecall)
+        return "s->source_rows";
+    if (k->op != OpAppend || k->entry != EntryDecode)
+        return plain_rows(p, k->type);
+    p->g.uses.past = true;
+    return p->decode_rows == 1
+             ? "past + 1"
+             : arena_printf(p->g.a, "past + %s",
+                            plain_rows(p, node_at(p->g.p, k->in[0])->type));
+}
+
+/* Returns the parameters of the function of a form or, if `call`, the arguments
+ * of the call for its node. */
+static const char *parameters(Plain *p, const Form *f, bool call)
+{
+    const Node *n = f->n;
+    const int node = (int)(n - p->g.p->g->nodes.at);
+    const bool prefix = f->mask && f->mask->prefix;
+    const char *list = "";
+#define PARAMETER(used, declared, passed)                                      \
+    if (used)                                                                  \
+        list = arena_printf(p->g.a, "%s%s%s", list, *list ? ", " : "",         \
+                            call ? (passed) : (declared));
+    PARAMETER(true, "float *y", plain_value(p, node))
+    PARAMETER(true, "const float *q", plain_value(p, n->in[0]))
+    PARAMETER(true, "const float *k", plain_value(p, n->in[1]))
+    PARAMETER(true, "const float *v", plain_value(p, n->in[2]))
+    PARAMETER(n->additive, "const float *v_a",
+              plain_weight(p, score_input(n), ""))
+    PARAMETER(n->bias, "const float *bias",
+              plain_block(p, plan_bias_block(p->g.p, node)))
+    PARAMETER(n->sinks, "const float *sinks",
+              plain_weight(p, n->in[n->nin - 1], ""))
+    PARAMETER(true, "int rows", plain_rows(p, n->type))
+    PARAMETER(true, "int keys", keys_text(p, f->k))
+    PARAMETER(f->positions, "int past",
+              f->k->op == OpAppend ? plain_past(p, node) : "0")
+    PARAMETER(prefix, "int prefix", "prefix")
+#undef PARAMETER
+    p->g.uses.prefix |= call && prefix;
+    return list;
 }
 
 /* Declares `from` and `to`: row i, at position p, sees the keys from .. to -
@@ -248,61 +281,17 @@ static const char *need_function(Plain *p, const Form *f)
         need_mask_of_file(&p->g, p->functions, f->mask, "int");
     let_form(p, e, f);
     put_form_comment(p, e, f);
-    put_call(e, arena_printf(a, "static void %s", name), parameters(f, a), "");
+    put_call(e, arena_printf(a, "static void %s", name),
+             parameters(p, f, false), "");
     put(e, "{\n");
     put_plain_rows(p, e, f);
     emit_add(p->functions, e);
     return name;
 }
 
-/* ---- the call ---- */
-
-static Type input_type(const Plain *p, const Node *n)
-{
-    return node_at(p->g.p, n->in[0])->type;
-}
-
-static const char *keys_text(Plain *p, const Node *k)
-{
-    if (k->op == OpRecall)
-        return "s->source_rows";
-    if (k->op == OpAppend && k->entry == EntryDecode) {
-        p->uses.past = true;
-        return p->decode_rows == 1
-                 ? "past + 1"
-                 : arena_printf(p->g.a, "past + %s",
-                                plain_rows(p, input_type(p, k)));
-    }
-    return plain_rows(p, k->type);
-}
-
 void plain_attention(Plain *p, Emit *e, int node)
 {
     const Form f = form_of(p, node);
-    const Node *n = f.n;
-    Arena *a = p->g.a;
     const char *name = need_function(p, &f);
-    const char *args = arena_printf(a, "%s, %s, %s, %s", plain_value(p, node),
-                                    plain_value(p, n->in[0]),
-                                    plain_value(p, n->in[1]),
-                                    plain_value(p, n->in[2]));
-    if (n->additive)
-        args = arena_printf(a, "%s, %s", args,
-                            plain_weight(p, score_input(n), ""));
-    if (n->bias)
-        args = arena_printf(a, "%s, %s", args,
-                            plain_block(p, plan_bias_block(p->g.p, node)));
-    if (n->sinks)
-        args = arena_printf(a, "%s, %s", args,
-                            plain_weight(p, n->in[n->nin - 1], ""));
-    args = arena_printf(a, "%s, %s, %s", args, plain_rows(p, n->type),
-                        keys_text(p, f.k));
-    if (f.positions)
-        args = arena_printf(a, "%s, %s", args,
-                            f.k->op == OpAppend ? plain_past(p, node) : "0");
-    if (f.mask && f.mask->prefix) {
-        p->uses.prefix = true;
-        args = arena_printf(a, "%s, prefix", args);
-    }
-    put_call(e, name, args, ";");
+    put_call(e, name, parameters(p, &f, true), ";");
 }

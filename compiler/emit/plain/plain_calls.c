@@ -6,54 +6,60 @@
 
 #include <string.h>
 
-/* Emits a call. All its arguments are found by name in `arguments`. */
-void plain_piece(Plain *p, Emit *e, int node, const char *piece)
+/* Emits a call of a function of kernels/plain.c: call[0], then names and texts
+ * of the arguments that plain_argument() does not determine, then NULL. */
+static void plain_call_of(Plain *p, Emit *e, int node, const char *indent,
+                          const char *const *call)
 {
-    const char *args = "";
-    const char *name = use_kernel(p->g.kernels, piece);
-    const ParameterNames names = kernel_parameters(p->g.kernels, piece);
-    for (int i = 0; i < names.n; i++)
-        args = arena_printf(p->g.a, "%s%s%s", args, i ? ", " : "",
-                            plain_argument(p, node, names.at[i]));
-    put_call(e, name, args, ";");
+    const ParameterNames names = kernel_parameters(p->g.kernels, call[0]);
+    const char *list = "";
+    for (int i = 0; i < names.n; i++) {
+        const char *const *given = call + 1;
+        while (*given && strcmp(*given, names.at[i]))
+            given += 2;
+        list = arena_printf(p->g.a, "%s%s%s", list, i ? ", " : "",
+                            *given ? given[1]
+                                   : plain_argument(p, node, names.at[i]));
+    }
+    put_call(e,
+             arena_printf(p->g.a, "%s%s", indent,
+                          use_kernel(p->g.kernels, call[0])),
+             list, ";");
 }
 
-/* Like plain_piece(), with `result` as the destination. */
-static void piece_to(Plain *p, Emit *e, int node, const char *piece,
-                     const char *result)
-{
-    const char *before = p->result;
-    p->result = result;
-    plain_piece(p, e, node, piece);
-    p->result = before;
-}
+#define PLAIN_CALL(p, e, node, ...)                                            \
+    plain_call_of(p, e, node, "", (const char *const[]){ __VA_ARGS__, NULL })
 
-static void put_copy(Plain *p, Emit *e, const char *y, const char *x,
+static void put_copy(Plain *p, Emit *e, int node, const char *y, const char *x,
                      const char *n)
 {
     if (strcmp(y, x))
-        put_call(e, use_kernel(p->g.kernels, "copy"),
-                 arena_printf(p->g.a, "%s, %s, %s", y, x, n), ";");
+        PLAIN_CALL(p, e, node, "copy", "y", y, "x", x, "n", n);
+}
+
+/* Returns C for the address of row i of a value, in a loop over i. */
+static const char *row_i(Plain *p, const char *at, int64_t columns)
+{
+    return arena_printf(p->g.a, "%s + i * %lld", at, (long long)columns);
 }
 
 /* ---- activations ---- */
 
-/* Emits x = act(x) for n numbers. */
-static void put_activation(Plain *p, Emit *e, Activation act, const char *x,
-                           const char *n)
+/* Emits x = act(x) for the numbers of a node. */
+static void put_activation(Plain *p, Emit *e, int node, Activation act,
+                           const char *x)
 {
-    put_call(e,
-             use_kernel(p->g.kernels,
-                        arena_printf(p->g.a, "%s_rows", act_text[act].plain)),
-             arena_printf(p->g.a, "%s, %s", x, n), ";");
+    PLAIN_CALL(p, e, node, arena_printf(p->g.a, "%s_rows", act_text[act].plain),
+               "x", x);
 }
 
 static void plain_activate(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
     const char *y = plain_value(p, node);
-    put_copy(p, e, y, plain_value(p, n->in[0]), plain_argument(p, node, "n"));
-    put_activation(p, e, n->act, y, plain_argument(p, node, "n"));
+    put_copy(p, e, node, y, plain_value(p, n->in[0]),
+             plain_argument(p, node, "n"));
+    put_activation(p, e, node, n->act, y);
 }
 
 /* Emits act(a) * b. The result replaces a, which is not read again. */
@@ -61,17 +67,16 @@ static void plain_gate(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
     const Activation other = act_text[n->act].other;
-    put_activation(p, e, n->act, plain_value(p, n->in[0]),
-                   plain_argument(p, node, "n"));
+    put_activation(p, e, node, n->act, plain_value(p, n->in[0]));
     if (other)
-        put_activation(p, e, other, plain_value(p, n->in[1]),
-                       plain_argument(p, node, "n"));
-    plain_piece(p, e, node, "mul");
+        put_activation(p, e, node, other, plain_value(p, n->in[1]));
+    PLAIN_CALL(p, e, node, "mul");
 }
 
 /* ---- products ---- */
 
-static const char *suffix(Plain *p, Dtype d, Arithmetic a)
+/* Returns the name of the look-up or product of weights in a format. */
+static const char *of_format(Plain *p, const char *base, Dtype d, Arithmetic a)
 {
     static const char *const arithmetic[] = {
         [ArithmeticF32] = "",
@@ -80,31 +85,21 @@ static const char *suffix(Plain *p, Dtype d, Arithmetic a)
     };
     if (dtype_shared(d))
         d = DtypeInt4; /* any format whose weights share steps */
-    return arena_printf(p->g.a, "%s%s%s", d == DtypeF32 ? "" : "_",
+    return arena_printf(p->g.a, "%s%s%s%s", base, d == DtypeF32 ? "" : "_",
                         d == DtypeF32 ? "" : dtype_word[d], arithmetic[a]);
 }
 
-static void one_product(Plain *p, Emit *e, int node, const char *y)
+static void one_product(Plain *p, Emit *e, int node, const char *to)
 {
     const Node *n = node_at(p->g.p, node);
     const Dtype d = dtype_of(plain_input_type(p, node, 1));
-    const Arithmetic a = n->op == OpRecurrent
-                           ? ArithmeticF32
-                           : elem_arithmetic(plain_input_type(p, node, 0).elem);
-    if (n->has_bias && d == DtypeF32) {
-        piece_to(p, e, node, "linear", y);
-        return;
-    }
-    piece_to(p, e, node, arena_printf(p->g.a, "matmul%s", suffix(p, d, a)), y);
-    if (!n->has_bias)
-        return;
-    const long long columns = plain_columns(n);
-    const char *at = plain_of_choice(p, y, columns);
-    put_call(e, use_kernel(p->g.kernels, "add_bias"),
-             arena_printf(p->g.a, "%s, %s, %s, %s, %lld", at, at,
-                          plain_argument(p, node, "bias"),
-                          plain_argument(p, node, "rows"), columns),
-             ";");
+    const Arithmetic a = elem_arithmetic(plain_input_type(p, node, 0).elem);
+    const bool linear = n->has_bias && d == DtypeF32;
+    const char *y = plain_of_choice(p, to, plain_columns(n));
+    PLAIN_CALL(p, e, node, linear ? "linear" : of_format(p, "matmul", d, a),
+               "y", y);
+    if (n->has_bias && !linear)
+        PLAIN_CALL(p, e, node, "add_bias", "y", y, "x", y);
 }
 
 /* Emits a loop over the selected experts, each of which multiplies the row by
@@ -127,29 +122,23 @@ static void by_experts(Plain *p, Emit *e, int node, const char *y)
 static void plain_product(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
-    const char *y = plain_value(p, node), *sum = y;
-    if (n->has_residual)
-        sum = plain_sum(p, node);
+    const char *y = plain_value(p, node);
+    const char *sum = n->has_residual ? plain_sum(p, node) : y;
     if (n->nin > InRoutes)
         by_experts(p, e, node, sum);
     else
         one_product(p, e, node, sum);
     if (n->op == OpLinear && n->act != ActNone)
-        put_activation(p, e, n->act, sum, plain_argument(p, node, "n"));
-    if (!n->has_residual)
-        return;
-    const char *residual = plain_value(p, n->in[3]);
-    put_call(e, use_kernel(p->g.kernels, "add"),
-             arena_printf(p->g.a, "%s, %s, %s, %s", y, residual, sum,
-                          plain_argument(p, node, "n")),
-             ";");
+        put_activation(p, e, node, n->act, sum);
+    if (n->has_residual)
+        PLAIN_CALL(p, e, node, "add", "a", plain_value(p, n->in[3]), "b", sum);
 }
 
 static void plain_quantize(Plain *p, Emit *e, int node)
 {
     const Arithmetic a = elem_arithmetic(node_at(p->g.p, node)->type.elem);
-    plain_piece(p, e, node,
-                a == ArithmeticInt15 ? "quantize_int15" : "quantize_int8");
+    PLAIN_CALL(p, e, node,
+               a == ArithmeticInt15 ? "quantize_int15" : "quantize_int8");
 }
 
 /* ---- rows ---- */
@@ -158,27 +147,19 @@ static void plain_embed(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
     const char *y = plain_value(p, node);
-    plain_piece(p, e, node,
-                arena_printf(p->g.a, "embed%s",
-                             suffix(p, dtype_of(plain_input_type(p, node, 0)),
-                                    ArithmeticF32)));
-    const char *by = plain_float(p->g.a, n->scale);
+    PLAIN_CALL(p, e, node,
+               of_format(p, "embed", dtype_of(plain_input_type(p, node, 0)),
+                         ArithmeticF32));
     if (n->nin > 2 && n->in[2] >= 0)
-        put_call(e, use_kernel(p->g.kernels, "scale_add"),
-                 arena_printf(p->g.a, "%s, %s, %s, %s, %s", y, y,
-                              plain_table_row(p, node, n->in[2]),
-                              plain_argument(p, node, "n"), by),
-                 ";");
+        PLAIN_CALL(p, e, node, "scale_add", "x", y, "b",
+                   plain_table_row(p, node, n->in[2]));
     else if (n->scale < 1 || n->scale > 1)
-        put_call(e, use_kernel(p->g.kernels, "scale"),
-                 arena_printf(p->g.a, "%s, %s, %s, %s", y, y,
-                              plain_argument(p, node, "n"), by),
-                 ";");
+        PLAIN_CALL(p, e, node, "scale", "x", y);
 }
 
 static void plain_position(Plain *p, Emit *e, int node)
 {
-    put_copy(p, e, plain_value(p, node),
+    put_copy(p, e, node, plain_value(p, node),
              plain_table_row(p, node, node_at(p->g.p, node)->in[0]),
              plain_argument(p, node, "n"));
 }
@@ -186,54 +167,37 @@ static void plain_position(Plain *p, Emit *e, int node)
 static void plain_scale_columns(Plain *p, Emit *e, int node)
 {
     if (plain_input_type(p, node, 1).dim[0].c > 1)
-        plain_piece(p, e, node, "scale_columns");
+        PLAIN_CALL(p, e, node, "scale_columns");
     else
-        put_call(e, use_kernel(p->g.kernels, "scale"),
-                 arena_printf(p->g.a, "%s, %s, %s, *%s",
-                              plain_argument(p, node, "y"),
-                              plain_argument(p, node, "x"),
-                              plain_argument(p, node, "n"),
-                              plain_argument(p, node, "gamma")),
-                 ";");
+        PLAIN_CALL(p, e, node, "scale", "by",
+                   arena_printf(p->g.a, "*%s",
+                                plain_argument(p, node, "gamma")));
 }
 
 /* Emits a norm, Add & Norm, or the norm of each head's columns. */
 static void plain_norm(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
-    const char *norm = n->norm == NormRms ? "rms_norm" : "layer_norm";
-    if (n->op != OpAddNorm) {
-        plain_piece(p, e, node, norm);
-        return;
-    }
-    plain_piece(p, e, node, "add");
-    const char *args = arena_printf(p->g.a, "%s, %s, %s, ",
-                                    plain_value(p, node), plain_value(p, node),
-                                    plain_argument(p, node, "gamma"));
-    if (n->norm != NormRms)
-        args = arena_printf(p->g.a, "%s%s, ", args,
-                            plain_argument(p, node, "beta"));
-    put_call(e, use_kernel(p->g.kernels, norm),
-             arena_printf(p->g.a, "%s%s, %lld, %s", args,
-                          plain_argument(p, node, "rows"),
-                          (long long)plain_columns(n),
-                          plain_float(p->g.a, n->eps)),
-             ";");
+    const bool adds = n->op == OpAddNorm;
+    if (adds)
+        PLAIN_CALL(p, e, node, "add");
+    PLAIN_CALL(p, e, node, n->norm == NormRms ? "rms_norm" : "layer_norm", "x",
+               adds ? plain_value(p, node) : plain_argument(p, node, "x"));
 }
 
 static void plain_rotate(Plain *p, Emit *e, int node)
 {
-    plain_piece(p, e, node,
-                node_at(p->g.p, node)->layout == LayoutHalves ? "rotate_halves"
-                                                              : "rotate_pairs");
+    PLAIN_CALL(p, e, node,
+               node_at(p->g.p, node)->layout == LayoutHalves ? "rotate_halves"
+                                                             : "rotate_pairs");
 }
 
 /* Emits the copy of new rows to the cache, unless they were computed there. */
 static void plain_append(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
-    if (!plain_made_in_cache(p, plain_owner(p, n->in[0])))
-        put_copy(p, e, plain_kept_rows(p, node), plain_value(p, n->in[0]),
+    if (p->kept_by[plain_owner(p, n->in[0])] < 0)
+        put_copy(p, e, node, plain_kept_rows(p, node), plain_value(p, n->in[0]),
                  plain_count(p, plain_input_type(p, node, 0),
                              plain_columns(n)));
 }
@@ -245,11 +209,10 @@ static void put_call_row(Plain *p, Emit *e, int node, bool last)
     const long long d = plain_columns(n);
     const char *x = plain_value(p, n->in[0]);
     if (last && (n->entry == EntryEncode || p->decode_rows > 1)) {
-        p->uses.rows = true;
+        p->g.uses.rows = true;
         x = arena_printf(p->g.a, "%s + (rows - 1) * %lld", x, d);
     }
-    put_copy(p, e, plain_value(p, node), x,
-             arena_printf(p->g.a, "%lld", (long long)d));
+    put_copy(p, e, node, plain_value(p, node), x, plain_argument(p, node, "d"));
 }
 
 static void plain_select(Plain *p, Emit *e, int node)
@@ -261,7 +224,7 @@ static void plain_pool(Plain *p, Emit *e, int node)
 {
     const PoolType pool = node_at(p->g.p, node)->pool;
     if (pool == PoolMean || pool == PoolMax)
-        plain_piece(p, e, node, pool == PoolMean ? "pool_mean" : "pool_max");
+        PLAIN_CALL(p, e, node, pool == PoolMean ? "pool_mean" : "pool_max");
     else
         put_call_row(p, e, node, pool == PoolLast);
 }
@@ -269,101 +232,77 @@ static void plain_pool(Plain *p, Emit *e, int node)
 static void plain_choose(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
-    plain_piece(p, e, node,
-                n->groups_chosen < n->groups ? "choose_of_groups" : "choose");
+    PLAIN_CALL(p, e, node,
+               n->groups_chosen < n->groups ? "choose_of_groups" : "choose");
 }
 
 /* ---- what goes from row to row ---- */
 
-/* Emits zeros as the state that precedes a decoder's first row. */
-static void put_zeros_at_first(Plain *p, Emit *e, const char *at, int64_t n)
+static void put_if_first(Plain *p, Emit *e)
 {
-    p->uses.past = true;
+    p->g.uses.past = true;
     put(e, "if (past == 0)\n");
-    put_call(e,
-             arena_printf(p->g.a, "    %s",
-                          use_kernel(p->g.kernels, "fill_zeros")),
-             arena_printf(p->g.a, "%s, %lld", at, (long long)n), ";");
 }
+
+/* Emits a call that only the first row of a decoder makes. */
+#define CALL_AT_FIRST(p, e, node, ...)                                         \
+    (put_if_first(p, e),                                                       \
+     plain_call_of(p, e, node, "    ",                                         \
+                   (const char *const[]){ __VA_ARGS__, NULL }))
 
 static void plain_taps(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
-    const long long columns = plain_columns(node_at(p->g.p, n->in[0]));
+    Arena *a = p->g.a;
+    const char *before = plain_argument(p, node, "before");
     if (n->state)
-        put_zeros_at_first(p, e, plain_argument(p, node, "before"), n->state);
-    plain_piece(p, e, node, n->op == OpTaps ? "taps" : "depthwise");
+        CALL_AT_FIRST(p, e, node, "fill_zeros", "y", before, "n",
+                      plain_integer(a, n->state));
+    PLAIN_CALL(p, e, node, n->op == OpTaps ? "taps" : "depthwise");
     if (n->state)
-        put_call(e, use_kernel(p->g.kernels, "keep_rows"),
-                 arena_printf(p->g.a, "%s, %s, %s, %lld, %lld",
-                              plain_argument(p, node, "before"),
-                              plain_argument(p, node, "x"),
-                              plain_rows(p, n->type),
-                              (long long)n->state / columns, columns),
-                 ";");
+        PLAIN_CALL(p, e, node, "keep_rows", "d",
+                   plain_argument(p, node, "d_in"));
 }
 
-/* Returns C for the address of a node's last state. The cell of an LSTM follows
- * it. */
+/* Returns the numbers of a state; the cell of an LSTM follows it. */
+static int64_t state_size(const Node *n)
+{
+    return plain_columns(n) * (n->cell == CellLstm ? 2 : 1);
+}
+
+/* Returns C for the address of a node's last state. */
 static const char *last_state(Plain *p, int node)
 {
-    const Node *n = node_at(p->g.p, node);
-    const int64_t d = plain_columns(n) * (n->cell == CellLstm ? 2 : 1);
     return plain_left(p, node,
                       arena_printf(p->g.a, "%s_last", step_name(p->g.p, node)),
-                      d, "the last state of each layer");
+                      state_size(node_at(p->g.p, node)),
+                      "the last state of each layer");
 }
 
 static void put_first_state(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
-    const int64_t d = plain_columns(n) * (n->cell == CellLstm ? 2 : 1);
-    if (n->sourced) {
-        p->uses.past = true;
-        put(e, "if (past == 0)\n");
-        put_call(e,
-                 arena_printf(p->g.a, "    %s",
-                              use_kernel(p->g.kernels, "copy")),
-                 arena_printf(p->g.a, "h, %s, %lld",
-                              last_state(p, n->in[n->nin - 1]), (long long)d),
-                 ";");
-    } else if (n->entry == EntryDecode) {
-        put_zeros_at_first(p, e, "h", d);
-    } else {
-        put_call(e, use_kernel(p->g.kernels, "fill_zeros"),
-                 arena_printf(p->g.a, "h, %lld", (long long)d), ";");
-    }
+    const char *size = plain_integer(p->g.a, state_size(n));
+    if (n->sourced)
+        CALL_AT_FIRST(p, e, node, "copy", "y", "h", "x",
+                      last_state(p, n->in[n->nin - 1]), "n", size);
+    else if (n->entry == EntryDecode)
+        CALL_AT_FIRST(p, e, node, "fill_zeros", "y", "h", "n", size);
+    else
+        PLAIN_CALL(p, e, node, "fill_zeros", "y", "h", "n", size);
 }
 
 /* Emits the product of the last state with the recurrent weights, plus bias. */
-static void put_state_product(Plain *p, Emit *e, int node, int64_t columns)
+static void put_state_product(Plain *p, Emit *e, int node, const char *columns)
 {
     const Node *n = node_at(p->g.p, node);
     const Dtype d = dtype_of(plain_input_type(p, node, 1));
-    const int bias = n->nin - n->sourced > 2 ? n->in[2] : -1;
-    const char *w = plain_argument(p, node, "w");
-    if (dtype_shared(d))
-        w = arena_printf(p->g.a, "%s, %s, %s", w,
-                         plain_argument(p, node, "w_step"),
-                         plain_argument(p, node, "w_offset"));
-    if (dtype_is_integer(d))
-        w = arena_printf(p->g.a, "%s, %s", w,
-                         plain_argument(p, node, "w_scale"));
-    if (dtype_shared(d))
-        w = arena_printf(p->g.a, "%s, %s", w,
-                         plain_argument(p, node, "shared"));
-    put_call(e,
-             use_kernel(p->g.kernels,
-                        arena_printf(p->g.a, "matmul%s",
-                                     suffix(p, d, ArithmeticF32))),
-             arena_printf(p->g.a, "u, h, %s, 1, %lld, %lld", w,
-                          (long long)plain_columns(n), (long long)columns),
-             ";");
-    if (bias >= 0)
-        put_call(e, use_kernel(p->g.kernels, "add_bias"),
-                 arena_printf(p->g.a, "u, u, %s, 1, %lld",
-                              plain_weight(p, bias, ""), (long long)columns),
-                 ";");
+    PLAIN_CALL(p, e, node, of_format(p, "matmul", d, ArithmeticF32), "y", "u",
+               "x", "h", "rows", "1", "d_in", plain_argument(p, node, "d"),
+               "d_out", columns);
+    if (n->nin - n->sourced > 2 && n->in[2] >= 0)
+        PLAIN_CALL(p, e, node, "add_bias", "y", "u", "x", "u", "rows", "1", "d",
+                   columns);
 }
 
 static void plain_recurrent(Plain *p, Emit *e, int node)
@@ -378,23 +317,17 @@ static void plain_recurrent(Plain *p, Emit *e, int node)
     let(e, "u", "s->%s",
         plain_member(p, "state_product", "float", 1, "1", columns, ""));
     let(e, "rows", "%s", plain_rows(p, n->type));
-    let(e, "i", n->reversed ? "$rows - 1 - t" : "t");
     put(e, "{\n"
            "    float *h = $h, *u = $u;\n"
            "\n");
     put_first_state(p, e, node);
     put(e, n->reversed ? "for (int i = $rows - 1; i >= 0; i--) {\n"
                        : "for (int i = 0; i < $rows; i++) {\n");
-    put_state_product(p, e, node, columns);
-    put_call(e, use_kernel(p->g.kernels, cell),
-             arena_printf(p->g.a, "h, %s + i * %lld, u, %lld",
-                          plain_value(p, n->in[0]), (long long)columns,
-                          (long long)d),
-             ";");
-    put_copy(p, e,
-             arena_printf(p->g.a, "%s + i * %lld", plain_value(p, node),
-                          (long long)d),
-             "h", arena_printf(p->g.a, "%lld", (long long)d));
+    put_state_product(p, e, node, plain_integer(p->g.a, columns));
+    PLAIN_CALL(p, e, node, cell, "h", "h", "x",
+               row_i(p, plain_value(p, n->in[0]), columns), "u", "u");
+    put_copy(p, e, node, row_i(p, plain_value(p, node), d), "h",
+             plain_integer(p->g.a, d));
     put(e, "}\n"
            "}\n");
 }
@@ -415,11 +348,6 @@ static const PlainOp plain_op[OpCount] = {
 };
 /* clang-format on */
 
-bool plain_has(Op op)
-{
-    return plain_op[op].piece || plain_op[op].call;
-}
-
 /* Emits copies of columns of other values before they are first read. */
 static void make_columns(Plain *p, Emit *e, int node)
 {
@@ -432,7 +360,7 @@ static void make_columns(Plain *p, Emit *e, int node)
             continue;
         p->made[in] = true;
         make_columns(p, e, in);
-        plain_piece(p, e, in, plain_op[OpSlice].piece);
+        PLAIN_CALL(p, e, in, plain_op[OpSlice].piece);
     }
 }
 
@@ -447,6 +375,6 @@ void plain_node(Plain *p, Emit *e, int node)
     if (op->call)
         op->call(p, e, node);
     else if (op->piece)
-        plain_piece(p, e, node, op->piece);
+        PLAIN_CALL(p, e, node, op->piece);
     emit_reset(e, mark);
 }

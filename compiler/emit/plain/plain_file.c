@@ -87,7 +87,7 @@ const char *emit_plain(Arena *a, const Plan *plan, const EmitOptions *o,
     p.decode_rows = plain_prefix(&p, EntryDecode)
                       ? plan->g->spec->side[SideDecoder].max_len
                       : 1;
-    plain_find_caches(&p);
+    plain_find_kept(&p);
     plain_name_values(&p);
     emit_plain_weights(&p, weights);
     emit_plain_entries(&p, model);

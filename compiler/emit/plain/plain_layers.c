@@ -25,21 +25,14 @@ static int plain_group_end(const Plain *p, int from)
     return to;
 }
 
-/* Returns the layer's index in the cache of kind `of` that it writes or reads;
- * -1 if it uses none. */
+/* Returns the layer's index in the arrays of the cache of kind `of` that it
+ * writes or reads; -1 if it uses none. */
 static int64_t plain_place_in(const Plain *p, int from, int to, int of)
 {
-    for (int i = from; i < to; i++) {
-        const Node *n = node_in(p, i);
-        for (int k = -1; k < n->nin; k++) {
-            const int x = k < 0 ? p->g.p->order.at[i] : n->in[k];
-            const Op op = x < 0 ? OpNop : node_at(p->g.p, x)->op;
-            if ((op == OpAppend || op == OpRecall)
-                && p->cache.at[p->cache_of[x]].of == of)
-                return p->place[x];
-        }
-    }
-    return -1;
+    const Node *kept = NULL;
+    for (int i = from; i < to && !kept; i++)
+        kept = kept_by(p->g.p, node_in(p, i), of);
+    return kept ? plain_place(p, kept) : -1;
 }
 
 static LoopItem item_of(Plain *p, int from, int to)
@@ -118,36 +111,29 @@ static void put_nodes(Plain *p, Emit *e, int from, int to)
 
 /* ---- functions of layers ---- */
 
-static const char *add_parameter_word(Arena *a, const char *list,
-                                      const char *word)
+static void add_parameter(const Plain *p, const char **list, bool used,
+                          const char *word)
 {
-    return arena_printf(a, "%s%s%s", list, *list ? ", " : "", word);
+    if (used)
+        *list = arena_printf(p->g.a, "%s%s%s", *list, **list ? ", " : "", word);
 }
 
 /* Returns the parameters of a layer's function or, if `item` is not NULL, the
  * arguments of a call. */
-static const char *layer_arguments(Plain *p, const PlainUses *uses,
+static const char *layer_arguments(Plain *p, const Uses *uses,
                                    const LoopItem *item, const LoopPath *path)
 {
-    static const char *const name[] = { "l", "number", "self", "cross" };
-    Arena *a = p->g.a;
     const char *list = "";
-    if (uses->model || uses->layer)
-        list = add_parameter_word(a, list,
-                                  item ? "w" : "const struct weights *w");
-    list = add_parameter_word(a, list, item ? "s" : "struct state *s");
+    add_parameter(p, &list, uses->model,
+                  item ? "w" : "const struct weights *w");
+    add_parameter(p, &list, true, item ? "s" : "struct state *s");
     for (int k = 0; k < LoopNumbers; k++)
-        if (uses->number[k])
-            list = add_parameter_word(a, list,
-                                      item
-                                          ? loop_number(&p->g, item, path, k)
-                                          : arena_printf(a, "int %s", name[k]));
-    if (uses->rows)
-        list = add_parameter_word(a, list, item ? "rows" : "int rows");
-    if (uses->past)
-        list = add_parameter_word(a, list, item ? "past" : "int past");
-    if (uses->prefix)
-        list = add_parameter_word(a, list, item ? "prefix" : "int prefix");
+        add_parameter(p, &list, uses->number[k],
+                      item ? loop_number(&p->g, item, path, k)
+                           : arena_printf(p->g.a, "int %s", plain_numbers[k]));
+    add_parameter(p, &list, uses->rows, item ? "rows" : "int rows");
+    add_parameter(p, &list, uses->past, item ? "past" : "int past");
+    add_parameter(p, &list, uses->prefix, item ? "prefix" : "int prefix");
     return list;
 }
 
@@ -164,62 +150,55 @@ static const char *stack_text(Stack stack)
 /* Adds the function of a layer unless it exists. Returns its index. */
 static int layer_function(Plain *p, int from, int to)
 {
-    Arena *a = p->g.a;
     const Node *n = node_in(p, from);
-    Emit *body = emit_nested(a), *e = emit_nested(a), *head = emit_new(a);
-    size_t size;
-    p->uses = (PlainUses){ 0 };
-    put_nodes(p, body, from, to);
-    if (p->uses.layer) {
-        p->uses.number[NumberWeights] = true;
-        let(e, "type", "%s", layer_type(&p->g, n->stack, n->layer));
-        let(e, "array", "%s", layer_array(&p->g, n->stack, n->layer));
-        put(e, "const struct $type *layer = &w->$array[l];\n"
-               "\n");
+    Gen *g = &p->g;
+    Emit *nodes = emit_nested(g->a), *body = emit_nested(g->a);
+    g->uses = (Uses){ 0 };
+    put_nodes(p, nodes, from, to);
+    if (g->uses.weights) {
+        g->uses.number[NumberWeights] = true;
+        let(body, "type", "%s", layer_type(g, n->stack, n->layer));
+        let(body, "array", "%s", layer_array(g, n->stack, n->layer));
+        put(body, "const struct $type *layer = &w->$array[l];\n"
+                  "\n");
     }
-    emit_add(e, body);
-    const char *base = arena_printf(a, "%s_layer", stack_name[n->stack]);
-    const char *lines = emit_text(e, &size);
-    for (int i = 0; i < p->function.n; i++)
-        if (p->function.at[i].stack == n->stack
-            && !strcmp(p->function.at[i].body, lines))
-            return i;
-    const char *name = free_name(&p->g, base);
-    let(head, "text", "%s", stack_text(n->stack));
-    put_comment(head, "$text");
-    put_call(head, arena_printf(a, "static void %s", name),
-             layer_arguments(p, &p->uses, NULL, NULL), "");
-    put(head, "{\n");
-    emit_add(head, e);
-    emit_raw(head, "}\n\n", 3);
-    const PlainFunction f = { .name = name,
-                              .stack = n->stack,
-                              .body = lines,
-                              .text = emit_text(head, &size),
-                              .uses = p->uses };
-    vec_push(a, &p->function, f);
-    return p->function.n - 1;
+    emit_add(body, nodes);
+    put(body, "}\n\n");
+    return function_at(g,
+                       (Function){ .base = arena_printf(g->a, "%s_layer",
+                                                        stack_name[n->stack]),
+                                   .comment = stack_text(n->stack),
+                                   .uses = g->uses },
+                       body);
+}
+
+static void put_function(Plain *p, Emit *e, const Function *f)
+{
+    Emit *head = emit_new(p->g.a);
+    put_comment(head, f->comment);
+    put_call(head, arena_printf(p->g.a, "static void %s", f->name),
+             layer_arguments(p, &f->uses, NULL, NULL), "");
+    emit_add(e, head);
+    emit_raw(e, "{\n", 2);
+    emit_raw(e, f->body, strlen(f->body));
 }
 
 /* ---- entries ---- */
 
-typedef struct { /* consecutive layers that are called */
-    VEC(LoopItem) item;
-    VEC(int) function;
-} Calls;
+typedef VEC(LoopItem) Calls; /* consecutive layers; `like`: a function */
 
 static void call_layer(Gen *g, Emit *e, const void *of, int item,
                        const LoopPath *path)
 {
     Plain *p = (Plain *)g;
     const Calls *c = of;
-    const PlainFunction *f = &p->function.at[c->function.at[item]];
-    put_call(e, f->name, layer_arguments(p, &f->uses, c->item.at, path), ";");
+    const Function *f = &g->functions.at[c->at[item].like];
+    put_call(e, f->name, layer_arguments(p, &f->uses, c->at, path), ";");
 }
 
-static void merge_uses(PlainUses *all, const PlainUses *more)
+static void merge_uses(Uses *all, const Uses *more)
 {
-    all->model |= more->model || more->layer;
+    all->model |= more->model;
     all->rows |= more->rows;
     all->past |= more->past;
     all->prefix |= more->prefix;
@@ -229,24 +208,23 @@ static void merge_uses(PlainUses *all, const PlainUses *more)
 static int put_plain_layers(Plain *p, Emit *e, int from)
 {
     const Entry entry = node_in(p, from)->entry;
-    PlainUses uses = p->uses;
+    Uses uses = p->g.uses;
     Calls c = { 0 };
-    while (from < p->g.p->order.n && node_in(p, from)->entry == entry
-           && node_in(p, from)->layer >= 0) {
-        const int to = plain_group_end(p, from);
+    for (int to; from < p->g.p->order.n && node_in(p, from)->entry == entry
+                 && node_in(p, from)->layer >= 0;
+         from = to) {
+        to = plain_group_end(p, from);
         LoopItem item = item_of(p, from, to);
-        const int f = layer_function(p, from, to);
-        item.like = f;
+        item.like = layer_function(p, from, to);
+        const Uses *more = &p->g.functions.at[item.like].uses;
         for (int k = 0; k < LoopNumbers; k++)
-            if (!p->function.at[f].uses.number[k])
+            if (!more->number[k])
                 item.number[k] = 0;
-        merge_uses(&uses, &p->function.at[f].uses);
-        vec_push(p->g.a, &c.item, item);
-        vec_push(p->g.a, &c.function, f);
-        from = to;
+        merge_uses(&uses, more);
+        vec_push(p->g.a, &c, item);
     }
-    p->uses = uses;
-    put_loops(&p->g, e, c.item.at, c.item.n, call_layer, &c);
+    p->g.uses = uses;
+    put_loops(&p->g, e, c.at, c.n, call_layer, &c);
     return from;
 }
 
@@ -270,8 +248,8 @@ bool plain_prefix(const Plain *p, Entry entry)
     return found;
 }
 
-/* Returns the parameters for the inputs of an entry. */
-static const char *inputs(const Plain *p, Entry entry)
+/* Returns the parameters of an entry's function. */
+static const char *entry_parameters(const Plain *p, Entry entry)
 {
     static const char *const text[] = {
         [BatchIds] = "const int *ids",
@@ -281,32 +259,20 @@ static const char *inputs(const Plain *p, Entry entry)
         [BatchKey] = "const float *key",
         [BatchValue] = "const float *value",
     };
-    const char *list = "";
+    const bool one = entry == EntryDecode && p->decode_rows == 1;
+    const char *list = "const struct weights *w, struct state *s";
     for (int i = 0; i < p->g.p->g->nodes.n; i++) {
         const Node *n = node_at(p->g.p, i);
-        const bool one = entry == EntryDecode && p->decode_rows == 1;
-        if (n->op == OpInput && n->entry == entry)
-            list = add_parameter_word(p->g.a, list,
-                                      !one ? text[n->member]
-                                      : n->member == BatchTypes ? "int type"
-                                                                : "int id");
+        add_parameter(p, &list, n->op == OpInput && n->entry == entry,
+                      !one                      ? text[n->member]
+                      : n->member == BatchTypes ? "int type"
+                                                : "int id");
     }
+    add_parameter(p, &list, !one, "int rows");
+    add_parameter(p, &list, plain_reads(p, BatchKey), "int keys");
+    add_parameter(p, &list, entry == EntryDecode, "int past");
+    add_parameter(p, &list, plain_prefix(p, entry), "int prefix");
     return list;
-}
-
-const char *plain_parameters(const Plain *p, Entry entry)
-{
-    Arena *a = p->g.a;
-    const char *list = add_parameter_word(
-        a, "const struct weights *w, struct state *s", inputs(p, entry));
-    if (entry == EntryEncode || p->decode_rows > 1)
-        list = add_parameter_word(a, list, "int rows");
-    if (plain_reads(p, BatchKey))
-        list = add_parameter_word(a, list, "int keys");
-    if (entry == EntryDecode)
-        list = add_parameter_word(a, list, "int past");
-    return plain_prefix(p, entry) ? add_parameter_word(a, list, "int prefix")
-                                  : list;
 }
 
 static const char *entry_comment(const Plain *p, Entry entry)
@@ -329,67 +295,65 @@ static const char *entry_comment(const Plain *p, Entry entry)
                         columns);
 }
 
-static void put_unused_parameters(Emit *e, const PlainUses *uses, Entry entry,
-                                  bool prefix, bool has_rows)
+static void put_unused_parameters(const Plain *p, Emit *e, Entry entry)
 {
+    const Uses *uses = &p->g.uses;
     if (!uses->model)
         put(e, "(void)w;\n");
-    if (!uses->rows && has_rows)
+    if (!uses->rows && (entry == EntryEncode || p->decode_rows > 1))
         put(e, "(void)rows;\n");
-    if (entry == EntryDecode && !uses->past)
+    if (!uses->past && entry == EntryDecode)
         put(e, "(void)past;\n");
-    if (prefix && !uses->prefix)
+    if (!uses->prefix && plain_prefix(p, entry))
         put(e, "(void)prefix;\n");
+}
+
+/* Emits the text of an entry's function after its first brace. */
+static void put_entry(Plain *p, Emit *e, Entry entry, bool returns)
+{
+    const char *gap = "";
+    if (entry == EntryEncode && !returns) {
+        p->g.uses.rows = true;
+        plain_source_rows(p);
+        put(e, "s->source_rows = rows;\n");
+        gap = "\n";
+    }
+    for (int i = 0, end; i < p->g.p->order.n; i = end) {
+        end = plain_group_end(p, i);
+        if (node_in(p, i)->entry != entry)
+            continue;
+        put(e, gap);
+        gap = "\n";
+        if (node_in(p, i)->layer >= 0)
+            end = put_plain_layers(p, e, i);
+        else
+            put_nodes(p, e, i, end);
+    }
+    if (returns) {
+        let(e, "result", "%s", plain_value(p, graph_result(p->g.p->g)));
+        put(e, "return $result;\n");
+    }
+    put(e, "}\n\n");
 }
 
 static void plain_entry_function(Plain *p, Emit *e, Entry entry)
 {
-    const int result = graph_result(p->g.p->g);
-    const bool returns = node_at(p->g.p, result)->entry == entry;
+    const Node *result = node_at(p->g.p, graph_result(p->g.p->g));
+    const bool returns = result->entry == entry;
+    const int first = p->g.functions.n;
     Emit *body = emit_nested(p->g.a), *head = emit_new(p->g.a);
-    bool first = true;
-    p->uses = (PlainUses){ 0 };
-    if (entry == EntryEncode && !returns) {
-        p->uses.rows = true;
-        plain_source_rows(p);
-        put(body, "s->source_rows = rows;\n");
-        first = false;
-    }
-    for (int i = 0; i < p->g.p->order.n;) {
-        const int end = plain_group_end(p, i);
-        if (node_in(p, i)->entry != entry) {
-            i = end;
-        } else if (node_in(p, i)->layer >= 0) {
-            if (!first)
-                put(body, "\n");
-            i = put_plain_layers(p, body, i);
-            first = false;
-        } else {
-            if (!first)
-                put(body, "\n");
-            put_nodes(p, body, i, end);
-            i = end;
-            first = false;
-        }
-    }
-    if (returns) {
-        let(body, "result", "%s", plain_value(p, result));
-        put(body, "return $result;\n");
-    }
-    put(body, "}\n\n");
-    for (int k = 0; k < p->function.n; k++)
-        emit_raw(e, p->function.at[k].text, strlen(p->function.at[k].text));
-    p->function.n = 0;
-    let(head, "text", "%s", entry_comment(p, entry));
-    put_comment(head, "$text");
+    p->g.uses = (Uses){ 0 };
+    put_entry(p, body, entry, returns);
+    for (int k = first; k < p->g.functions.n; k++)
+        put_function(p, e, &p->g.functions.at[k]);
+    put_comment(head, entry_comment(p, entry));
     put_call(head,
              arena_printf(p->g.a, "%s%s_%s",
                           returns ? "const float *" : "void ", p->g.p->prefix,
                           plain_entry_name(p, entry)),
-             plain_parameters(p, entry), "");
+             entry_parameters(p, entry), "");
     put(head, "{\n");
-    put_unused_parameters(head, &p->uses, entry, plain_prefix(p, entry),
-                          entry == EntryEncode || p->decode_rows > 1);
+    put_unused_parameters(p, head, entry);
     emit_add(e, head);
     emit_add(e, body);
 }

@@ -7,9 +7,6 @@
  * number is appended. */
 #include "emit/plain/plain.h"
 
-#include <ctype.h>
-#include <string.h>
-
 typedef struct { /* names in one entry */
     Plain *p;
     int *last;      /* [nodes]: last place in the order that reads it */
@@ -46,20 +43,6 @@ static int *last_reads(const Plain *p)
 
 /* ---- what flows through the layers ---- */
 
-/* True if the value is read by a layer other than the one that computes it. */
-static bool flows_on(const Plain *p, int node)
-{
-    const Node *n = node_at(p->g.p, node);
-    bool elsewhere = false;
-    for (int o = 0; o < p->g.p->order.n && n->type.rank == 2; o++) {
-        const Node *r = node_at(p->g.p, p->g.p->order.at[o]);
-        for (int k = 0; k < r->nin; k++)
-            elsewhere |= r->in[k] >= 0 && plain_owner(p, r->in[k]) == node
-                      && !same_layer(r, n);
-    }
-    return elsewhere;
-}
-
 /* True if the value of a node, computed at `place` in the order, can replace
  * operand k, because nothing reads the operand after that. */
 static bool takes_place(const Plain *p, const int *last, int node, int k,
@@ -87,7 +70,7 @@ static void find_flow(Plain *p, const int *last)
         const int node = p->g.p->order.at[o];
         const Node *n = node_at(p->g.p, node);
         const int first = n->op == OpLinear ? 3 : 0;
-        p->flows[node] |= flows_on(p, node);
+        p->flows[node] |= n->type.rank == 2 && p->g.p->reads[node].elsewhere;
         if (p->flows[node] && first < n->nin
             && takes_place(p, last, node, first, o))
             p->flows[plain_owner(p, n->in[first])] = true;
@@ -120,19 +103,6 @@ static const char *name_free_at(Names *s, const char *label, int place,
     return take(s, name, until);
 }
 
-/* Returns a name for columns that the optimised file only addresses:
- * "self_attn_q_rope". */
-static const char *column_label(const Plain *p, const Node *n)
-{
-    const char *place = sublayer_name[n->sublayer];
-    char *name = arena_printf(p->g.a, "%s%s%s", place, *place ? "_" : "",
-                              n->word);
-    for (char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c))
-            *c = '_';
-    return name;
-}
-
 /* Returns the name of the operand that the node replaces; if several can be
  * replaced, prefers one that flows. NULL if none can. */
 static const char *replaced(const Names *s, int node, int place)
@@ -156,8 +126,7 @@ static void name_value(Names *s, int node, int place)
     const bool residual = is_product(n) && n->has_residual;
     const char *in_place = replaced(s, node, place);
     const int until = s->last[node] < place ? place : s->last[node];
-    const bool column = n->op == OpSlice;
-    const char *label = column ? column_label(p, n) : value_label(p->g.p, node);
+    const char *label = value_label(p->g.p, node);
     if (residual)
         p->sum[node] = name_free_at(s, label, place, place);
     if (in_place)

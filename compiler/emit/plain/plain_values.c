@@ -10,12 +10,24 @@
 
 /* ---- arrays ---- */
 
+/* Adds an array unless the state has one of this name, which then gets the
+ * larger size. */
+static StateMember *add_member(Plain *p, StateMember m)
+{
+    const int at = index_add(p->g.a, &p->state_names, m.name, p->state.n);
+    if (at == p->state.n)
+        vec_push(p->g.a, &p->state, m);
+    else if (p->state.at[at].size < m.size
+             && !strcmp(p->state.at[at].type, m.type))
+        p->state.at[at] = m;
+    return &p->state.at[at];
+}
+
 const char *plain_member(Plain *p, const char *name, const char *type,
                          int64_t rows, const char *rows_text, int64_t columns,
                          const char *comment)
 {
     Arena *a = p->g.a;
-    const int at = index_add(a, &p->state_names, name, p->state.n);
     const StateMember m = {
         .name = name,
         .type = type,
@@ -25,17 +37,10 @@ const char *plain_member(Plain *p, const char *name, const char *type,
                              : arena_printf(a, "[%s * %lld]", rows_text,
                                             (long long)columns),
     };
-    if (at == p->state.n) {
-        vec_push(a, &p->state, m);
+    if (!strcmp(add_member(p, m)->type, type))
         return name;
-    }
-    StateMember *before = &p->state.at[at];
-    if (strcmp(before->type, type))
-        return plain_member(p, arena_printf(a, "%s_%c", name, type[0]), type,
-                            rows, rows_text, columns, comment);
-    if (before->size < m.size)
-        *before = m;
-    return name;
+    return plain_member(p, arena_printf(a, "%s_%c", name, type[0]), type, rows,
+                        rows_text, columns, comment);
 }
 
 /* True if the state has an array with this name but another size. */
@@ -63,11 +68,10 @@ const char *plain_left(Plain *p, int node, const char *base, int64_t n,
 
 void plain_source_rows(Plain *p)
 {
-    const StateMember m = {
-        .name = "source_rows", .type = "int", .extents = "", .comment = "n"
-    };
-    index_add(p->g.a, &p->state_names, m.name, p->state.n);
-    vec_push(p->g.a, &p->state, m);
+    add_member(p, (StateMember){ .name = "source_rows",
+                                 .type = "int",
+                                 .extents = "",
+                                 .comment = "n" });
 }
 
 static const char *const elem_type[] = {
@@ -79,11 +83,14 @@ static const char *const elem_type[] = {
 
 void emit_plain_state(Plain *p, Emit *e)
 {
-    put(e, p->cache.n ? "/* Computed values; keys and values last from call to "
-                        "call. */\n"
-                        "struct state {\n"
-                      : "/* Computed values. */\n"
-                        "struct state {\n");
+    bool kept = false;
+    for (int i = 0; i < p->g.p->order.n; i++)
+        kept |= node_at(p->g.p, p->g.p->order.at[i])->op == OpAppend;
+    put(e, kept ? "/* Computed values; keys and values last from call to "
+                  "call. */\n"
+                  "struct state {\n"
+                : "/* Computed values. */\n"
+                  "struct state {\n");
     for (int i = 0; i < p->state.n; i++) {
         const StateMember *m = &p->state.at[i];
         const char *start = arena_printf(p->g.a, "%s %s%s;", m->type, m->name,
@@ -97,6 +104,11 @@ void emit_plain_state(Plain *p, Emit *e)
 
 /* ---- rows ---- */
 
+const char *plain_integer(Arena *a, int64_t n)
+{
+    return arena_printf(a, "%lld", (long long)n);
+}
+
 int64_t plain_columns(const Node *n)
 {
     const Type *t = &n->type;
@@ -105,7 +117,7 @@ int64_t plain_columns(const Node *n)
                         : 1;
 }
 
-static const char *times(Plain *p, const char *rows, int64_t n)
+static const char *times(const Plain *p, const char *rows, int64_t n)
 {
     return n > 1 ? arena_printf(p->g.a, "%s * %lld", rows, (long long)n) : rows;
 }
@@ -116,37 +128,29 @@ const char *plain_rows(Plain *p, Type t)
     if (sym == SymR || sym == SymS)
         return "1";
     if (sym == SymT && p->decode_rows == 1)
-        return arena_printf(p->g.a, "%lld", (long long)row_times(t));
+        return plain_integer(p->g.a, row_times(t));
     if (sym == SymM)
         return "keys";
-    p->uses.rows = true;
+    p->g.uses.rows = true;
     return times(p, "rows", row_times(t));
 }
 
-const char *plain_bound(Plain *p, Type t)
+/* Returns the maximum of plain_rows(), and sets *text to it as C: "MAX_SOURCE *
+ * 2". */
+static int64_t most_rows(const Plain *p, Type t, const char **text)
 {
-    switch (row_sym(t)) {
-    case SymR:
-    case SymS: return "1";
-    case SymM: return "MAX_TARGET";
-    case SymT:
-        return p->decode_rows == 1
-                 ? arena_printf(p->g.a, "%lld", (long long)row_times(t))
-                 : times(p, "ROWS", row_times(t));
-    default: return times(p, "MAX_SOURCE", row_times(t));
-    }
-}
-
-int64_t plain_most(const Plain *p, Type t)
-{
-    const Spec *s = p->g.p->g->spec;
-    switch (row_sym(t)) {
-    case SymR:
-    case SymS: return 1;
-    case SymM: return s->side[SideDecoder].max_len;
-    case SymT: return p->decode_rows * row_times(t);
-    default:   return s->side[SideEncoder].max_len * row_times(t);
-    }
+    const SpecSide *side = p->g.p->g->spec->side;
+    const Sym sym = row_sym(t);
+    const int64_t by = row_times(t);
+    *text = sym == SymR || sym == SymS ? "1"
+          : sym == SymM                ? "MAX_TARGET"
+          : sym == SymT && p->decode_rows == 1
+              ? plain_integer(p->g.a, by)
+              : times(p, sym == SymT ? "ROWS" : "MAX_SOURCE", by);
+    return sym == SymR || sym == SymS ? 1
+         : sym == SymM                ? side[SideDecoder].max_len
+         : sym == SymT                ? by * p->decode_rows
+                                      : by * side[SideEncoder].max_len;
 }
 
 /* ---- values ---- */
@@ -167,19 +171,23 @@ static const char *const input_name[] = {
     [BatchQuery] = "query", [BatchKey] = "key",     [BatchValue] = "value",
 };
 
-/* Returns the array with this name, for values with the type of the node. */
+/* Returns C for the array with this name, for values like the node's. */
 static const char *array_for(Plain *p, const Node *n, const char *name)
 {
-    const char *shape = print_type(p->g.a, n->type);
-    return plain_member(p, name, elem_type[n->type.elem],
-                        plain_most(p, n->type), plain_bound(p, n->type),
-                        plain_columns(n), strchr(shape, '['));
+    const char *shape = strchr(print_type(p->g.a, n->type), '['), *text;
+    const Elem elem = n->type.elem;
+    const int64_t rows = most_rows(p, n->type, &text);
+    name = plain_member(p, name, elem_type[elem], rows, text, plain_columns(n),
+                        shape);
+    if (elem == ElemQ8 || elem == ElemQ15)
+        plain_member(p, arena_printf(p->g.a, "%s_scale", name), "float", rows,
+                     text, 1, "");
+    return arena_printf(p->g.a, "s->%s", name);
 }
 
 const char *plain_sum(Plain *p, int node)
 {
-    return arena_printf(p->g.a, "s->%s",
-                        array_for(p, node_at(p->g.p, node), p->sum[node]));
+    return array_for(p, node_at(p->g.p, node), p->sum[node]);
 }
 
 const char *plain_value(Plain *p, int node)
@@ -196,51 +204,42 @@ const char *plain_value(Plain *p, int node)
         return plain_kept(p, owner);
     if (!p->name[owner])
         die("plain: %s has no name", n->name);
-    const char *member = array_for(p, n, p->name[owner]);
-    if (n->type.elem == ElemQ8 || n->type.elem == ElemQ15)
-        plain_member(p, arena_printf(p->g.a, "%s_scale", member), "float",
-                     plain_most(p, n->type), plain_bound(p, n->type), 1, "");
-    return arena_printf(p->g.a, "s->%s", member);
+    return array_for(p, n, p->name[owner]);
 }
 
 /* ---- keys and values ---- */
 
-static const Node *other_part(const Plain *p, int node)
+static bool is_self(const Plain *p, const Node *n)
 {
-    const Node *n = node_at(p->g.p, node);
-    for (int i = 0; i < p->g.p->g->nodes.n; i++) {
+    return p->g.p->cache[n->cache].of == CacheSelf;
+}
+
+/* Returns the first cache of the same kind whose rows are as wide. The layers
+ * of both share an array, whatever their windows are. */
+static int alike(const Graph *g, int cache)
+{
+    const Cache *c = &g->cache[cache], *d = g->cache;
+    while (d->of != c->of
+           || d->form.h_kv * d->form.d_k != c->form.h_kv * c->form.d_k
+           || d->form.h_kv * d->form.d_v != c->form.h_kv * c->form.d_v)
+        d++;
+    return (int)(d - g->cache);
+}
+
+int64_t plain_place(const Plain *p, const Node *n)
+{
+    const Graph *g = p->g.p->g;
+    int64_t place = 0;
+    for (int i = 0; i < g->nodes.n; i++) {
         const Node *m = node_at(p->g.p, i);
-        if (m->op == OpAppend && m->cache == n->cache && m->place == n->place
-            && m->part != n->part)
-            return m;
+        if (m->op != OpAppend || m->part != n->part
+            || alike(g, m->cache) != alike(g, n->cache))
+            continue;
+        if (m->cache == n->cache && m->place == n->place)
+            break;
+        place++;
     }
-    return NULL;
-}
-
-/* Returns the index of the cache whose rows have these widths. Adds it if it
- * does not exist. */
-static int cache_for(Plain *p, int of, int64_t keys, int64_t values)
-{
-    int same = 0;
-    for (int i = 0; i < p->cache.n; i++) {
-        const PlainCache *c = &p->cache.at[i];
-        if (c->of == of && c->columns[PartKey] == keys
-            && c->columns[PartValue] == values)
-            return i;
-        same += c->of == of;
-    }
-    const char *stem = of == CacheSelf ? "self" : "cross";
-    const char *tail = same ? arena_printf(p->g.a, "%d", same + 1) : "";
-    PlainCache c = { .of = of, .columns = { keys, values } };
-    c.name[PartKey] = arena_printf(p->g.a, "%s_keys%s", stem, tail);
-    c.name[PartValue] = arena_printf(p->g.a, "%s_values%s", stem, tail);
-    vec_push(p->g.a, &p->cache, c);
-    return p->cache.n - 1;
-}
-
-bool plain_made_in_cache(const Plain *p, int node)
-{
-    return p->kept_by[node] >= 0;
+    return place;
 }
 
 const char *plain_kept_rows(Plain *p, int node)
@@ -248,8 +247,7 @@ const char *plain_kept_rows(Plain *p, int node)
     const char *to = plain_kept(p, node);
     if (node_at(p->g.p, node)->entry != EntryDecode)
         return to;
-    p->uses.past = true;
-    return arena_printf(p->g.a, "%s + past * %lld", to,
+    return arena_printf(p->g.a, "%s + %s * %lld", to, plain_past(p, node),
                         (long long)plain_columns(node_at(p->g.p, node)));
 }
 
@@ -264,9 +262,7 @@ static bool read_once(const Plain *p, int node)
     return reader >= 0;
 }
 
-/* Finds values that are only written to a cache, and so can be computed
- * there. */
-static void find_made_in_cache(Plain *p)
+void plain_find_kept(Plain *p)
 {
     const Graph *g = p->g.p->g;
     p->kept_by = arena_alloc(p->g.a, (size_t)g->nodes.n * sizeof *p->kept_by);
@@ -283,88 +279,64 @@ static void find_made_in_cache(Plain *p)
     }
 }
 
-void plain_find_caches(Plain *p)
+/* Returns the name of the array of a cache: "self_keys", or "cross_values2" for
+ * the second width of the encoder's. */
+static const char *kept_name(const Plain *p, const Node *n)
 {
-    find_made_in_cache(p);
     const Graph *g = p->g.p->g;
-    const size_t n = (size_t)g->nodes.n;
-    p->cache_of = arena_alloc(p->g.a, n * sizeof *p->cache_of);
-    p->place = arena_alloc(p->g.a, n * sizeof *p->place);
-    int last = -1; /* the last cache write whose other part, keys or values, is
-                    * still to come */
-    for (int i = 0; i < g->nodes.n; i++) {
-        const Node *at = node_at(p->g.p, i);
-        if (at->op == OpRecall) {
-            p->cache_of[i] = p->cache_of[at->in[0]];
-            p->place[i] = p->place[at->in[0]];
-        }
-        if (at->op != OpAppend)
-            continue;
-        const Node *other = other_part(p, i);
-        if (!other)
-            die("%s has no other part", at->name);
-        const bool key = at->part == PartKey;
-        if (last >= 0 && same_layer(node_at(p->g.p, last), at)
-            && node_at(p->g.p, last)->part != at->part) {
-            p->cache_of[i] = p->cache_of[last];
-            p->place[i] = p->place[last];
-            last = -1;
-            continue;
-        }
-        const int c = cache_for(p, g->cache[at->cache].of,
-                                plain_columns(key ? at : other),
-                                plain_columns(key ? other : at));
-        p->cache_of[i] = c;
-        p->place[i] = p->cache.at[c].layers++;
-        last = i;
-    }
+    const int first = alike(g, n->cache);
+    int number = 1;
+    for (int i = 0; i < first; i++)
+        number += g->cache[i].of == g->cache[first].of && alike(g, i) == i
+               && g->cache[i].layers > 0;
+    return arena_printf(p->g.a, number > 1 ? "%s_%s%d" : "%s_%s",
+                        is_self(p, n) ? "self" : "cross",
+                        n->part == PartKey ? "keys" : "values", number);
 }
 
 const char *plain_kept(Plain *p, int node)
 {
+    Arena *a = p->g.a;
+    const Graph *g = p->g.p->g;
     const Node *n = node_at(p->g.p, node);
-    const PlainCache *c = &p->cache.at[p->cache_of[node]];
-    const bool self = c->of == CacheSelf;
-    const Side side = self ? SideDecoder : SideEncoder;
-    const char *layers = layers_text(&p->g, StackDecoder, (int)c->layers);
-    const long long columns = c->columns[n->part];
-    const char *length = self ? "MAX_TARGET" : "MAX_SOURCE";
-    const char *name = c->name[n->part];
-    if (index_find(&p->state_names, name) < 0) {
-        const StateMember m = {
-            .name = name,
-            .type = "float",
-            .extents = arena_printf(p->g.a, "[%s][%s * %lld]", layers, length,
-                                    columns),
-            .comment = arena_printf(p->g.a, "[%s, %lld]", self ? "p+t" : "n",
-                                    columns),
-            .size = c->layers * columns * p->g.p->g->spec->side[side].max_len,
-        };
-        index_add(p->g.a, &p->state_names, name, p->state.n);
-        vec_push(p->g.a, &p->state, m);
-    }
-    return arena_printf(p->g.a, "s->%s[%s]", name,
+    const bool self = is_self(p, n);
+    const long long columns = plain_columns(n);
+    const char *name = kept_name(p, n);
+    int64_t layers = 0;
+    for (int i = 0; i < g->caches; i++)
+        layers += alike(g, i) == alike(g, n->cache) ? g->cache[i].layers : 0;
+    add_member(p, (StateMember){
+                      .name = name,
+                      .type = "float",
+                      .extents = arena_printf(
+                          a, "[%s][%s * %lld]",
+                          layers_text(&p->g, StackDecoder, (int)layers),
+                          self ? "MAX_TARGET" : "MAX_SOURCE", columns),
+                      .comment = arena_printf(a, "[%s, %lld]",
+                                              self ? "p+t" : "n", columns) });
+    return arena_printf(a, "s->%s[%s]", name,
                         plain_number(p, self ? NumberSelf : NumberCross));
 }
 
+const char *const plain_numbers[LoopNumbers] = {
+    [NumberWeights] = "l",
+    [NumberLayer] = "number",
+    [NumberSelf] = "self",
+    [NumberCross] = "cross",
+};
+
 const char *plain_number(Plain *p, int number)
 {
-    static const char *const name[] = {
-        [NumberWeights] = "l",
-        [NumberLayer] = "number",
-        [NumberSelf] = "self",
-        [NumberCross] = "cross",
-    };
     if (p->same_numbers[number])
         number = NumberWeights;
-    p->uses.number[number] = true;
-    return name[number];
+    p->g.uses.number[number] = true;
+    return plain_numbers[number];
 }
 
 const char *plain_past(Plain *p, int node)
 {
     if (node_at(p->g.p, node)->entry != EntryDecode)
         return "0";
-    p->uses.past = true;
+    p->g.uses.past = true;
     return "past";
 }

@@ -102,27 +102,6 @@ static const char *size_text(Gen *g, const Block *b, const WeightArray *array)
              : arena_printf(g->a, "%lld", (long long)array->size);
 }
 
-/* Returns a declaration such as " float w1[64 * 32], w1_bias[64]; / * [64, 32]
- * * /". */
-static const char *float_member(Gen *g, const Block *b)
-{
-    const int with = go_together(g->p, (int)(b - g->p->block.at), b->of_layer)
-                       ? b->of_layer
-                       : -1;
-    WeightArray array[MostParts];
-    arrays_of(g->p, b, array);
-    const char *start = arena_printf(g->a, "    float %s[%s]", b->field,
-                                     size_text(g, b, array));
-    if (with >= 0) {
-        const Block *c = &g->p->block.at[with];
-        arrays_of(g->p, c, array);
-        start = arena_printf(g->a, "%s, %s[%s]", start, c->field,
-                             size_text(g, c, array));
-    }
-    return arena_printf(g->a, "%-56s /* %s */\n",
-                        arena_printf(g->a, "%s;", start), shape_of(g, b));
-}
-
 /* Returns the block before this one in its layer; -1 if it is the first. */
 static int block_before(const Plan *p, const Block *b)
 {
@@ -134,31 +113,36 @@ static int block_before(const Plan *p, const Block *b)
     return before;
 }
 
+/* Returns the declarations of a block's arrays. A vector is on the line of the
+ * block before it if they go together: " float w1[64 * 32], w1_bias[64];". */
 static const char *members_of(Gen *g, const Block *b)
 {
-    WeightArray array[MostParts];
-    const int n = arrays_of(g->p, b, array);
-    const char *text = "";
-    if (go_together(g->p, block_before(g->p, b), (int)(b - g->p->block.at)))
-        return text;
-    if (b->dtype == DtypeF32)
-        return float_member(g, b);
-    for (int i = 0; i < n; i++) {
-        const char *start = arena_printf(g->a, "    %s %s%s[%s];",
-                                         array[i].type, b->field,
-                                         array[i].suffix,
-                                         size_text(g, b, &array[i]));
-        text = arena_printf(g->a, i ? "%s%s\n" : "%s%-56s /* %s */\n", text,
-                            start, shape_of(g, b));
+    WeightArray array[MostParts], vector[MostParts];
+    const int n = arrays_of(g->p, b, array), block = (int)(b - g->p->block.at);
+    if (go_together(g->p, block_before(g->p, b), block))
+        return "";
+    const char *text = arena_printf(g->a, "    %s %s[%s]", array[0].type,
+                                    b->field, size_text(g, b, array));
+    if (go_together(g->p, block, b->of_layer)) {
+        const Block *with = &g->p->block.at[b->of_layer];
+        arrays_of(g->p, with, vector);
+        text = arena_printf(g->a, "%s, %s[%s]", text, with->field,
+                            size_text(g, with, vector));
     }
+    text = arena_printf(g->a, "%-56s /* %s */\n",
+                        arena_printf(g->a, "%s;", text), shape_of(g, b));
+    for (int i = 1; i < n; i++)
+        text = arena_printf(g->a, "%s    %s %s%s[%s];\n", text, array[i].type,
+                            b->field, array[i].suffix,
+                            size_text(g, b, &array[i]));
     return text;
 }
 
 const char *plain_block(Plain *p, int block)
 {
     const Block *b = &p->g.p->block.at[block];
-    p->uses.model |= b->layer < 0;
-    p->uses.layer |= b->layer >= 0;
+    p->g.uses.model = true;
+    p->g.uses.weights |= b->layer >= 0;
     return arena_printf(p->g.a, b->layer >= 0 ? "layer->%s" : "w->%s",
                         b->field);
 }

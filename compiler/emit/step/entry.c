@@ -340,9 +340,7 @@ enum {
     NumberCross
 };
 
-/* Returns the node that writes or reads a cache of kind `of` in a step, or
- * NULL. */
-static const Node *kept_by(const Plan *p, const Node *n, int of)
+const Node *kept_by(const Plan *p, const Node *n, int of)
 {
     for (int k = -1; k < n->nin; k++) {
         const Node *x = k < 0 ? n : n->in[k] < 0 ? NULL : node_at(p, n->in[k]);

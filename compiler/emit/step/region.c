@@ -136,9 +136,7 @@ static bool function_same(const Function *a, const Function *b)
         && !strcmp(a->body, b->body);
 }
 
-/* Returns the index of a function. Functions with the same text share an
- * index. */
-static int function_at(Gen *g, Function f, const Emit *body)
+int function_at(Gen *g, Function f, const Emit *body)
 {
     size_t n;
     f.body = emit_text(body, &n);
