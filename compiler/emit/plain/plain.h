@@ -107,17 +107,10 @@ Type plain_input_type(const Plain *p, int node, int k);
 const char *plain_of_choice(Plain *p, const char *at, int64_t columns);
 
 /* ---- plain_calls.c ---- */
-typedef void PlainCall(Plain *p, Emit *e, int node);
-/* How the plain C of an op is emitted, from the column `plain` of
- * graph/ops.h. */
-typedef struct {
-    const char *piece;
-    PlainCall *call;
-} PlainOp;
 void plain_node(Plain *p, Emit *e, int node);
 
 /* ---- plain_attention.c ---- */
-PlainCall plain_attention;
+void plain_attention(Plain *p, Emit *e, int node);
 
 /* ---- plain_layers.c ---- */
 void emit_plain_entries(Plain *p, Emit *e);

@@ -334,20 +334,6 @@ static void plain_recurrent(Plain *p, Emit *e, int node)
 
 /* ---- ops ---- */
 
-/* The words that the `plain` column of graph/ops.h uses. */
-/* clang-format off */
-#define NONE         { .piece = NULL }
-#define PIECE(name)  { .piece = name }
-#define CALLS(name)  { .call = plain_##name }
-
-static const PlainOp plain_op[OpCount] = {
-#define OP(id, name, min, max, class, formula, shape, in_place, flops, value,  \
-           gate, code, plain, ...)                                             \
-    [Op##id] = plain,
-#include "graph/ops.h"
-};
-/* clang-format on */
-
 /* Emits copies of columns of other values before they are first read. */
 static void make_columns(Plain *p, Emit *e, int node)
 {
@@ -360,21 +346,31 @@ static void make_columns(Plain *p, Emit *e, int node)
             continue;
         p->made[in] = true;
         make_columns(p, e, in);
-        PLAIN_CALL(p, e, in, plain_op[OpSlice].piece);
+        PLAIN_CALL(p, e, in, "columns");
     }
 }
+
+/* The words that the `plain` column of graph/ops.h uses. */
+#define NONE        (void)0
+#define PIECE(name) PLAIN_CALL(p, e, node, name)
+#define CALLS(name) plain_##name(p, e, node)
 
 void plain_node(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
-    const PlainOp *op = &plain_op[n->op];
     const int mark = emit_mark(e);
     if (n->op == OpScores || n->op == OpContext)
         die("%s: attention that is not fused has no plain C", n->name);
     make_columns(p, e, node);
-    if (op->call)
-        op->call(p, e, node);
-    else if (op->piece)
-        PLAIN_CALL(p, e, node, op->piece);
+    switch (n->op) {
+        /* clang-format off */
+#define OP(id, name, min, max, class, formula, shape, in_place, flops, value,  \
+           gate, code, plain, ...)                                             \
+    case Op##id: plain; break;
+#include "graph/ops.h"
+        /* clang-format on */
+    case OpNop:
+    case OpCount: break;
+    }
     emit_reset(e, mark);
 }

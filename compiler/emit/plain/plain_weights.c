@@ -192,22 +192,7 @@ static int64_t packed_row(const Plan *p, const Block *b, int64_t r)
     return r / d * round16(d) + r % d;
 }
 
-/* Returns the address of the packed number k of a row. */
-static const unsigned char *number_at(const Image *m, const Block *b,
-                                      int64_t row, int64_t k, int64_t bytes)
-{
-    const unsigned char *from = m->packed + b->at;
-    const int64_t r = packed_row(m->p, b, row), stored = columns_of_block(b);
-    if (b->layout == PackVector)
-        return from + r * bytes;
-    if (b->layout != PackPanels)
-        return from + (r * round16(stored) + k) * bytes;
-    return from
-         + r / ATTN_PANEL * ATTN_PANEL * dtype_column_bytes(b->dtype, stored)
-         + (k * ATTN_PANEL + r % ATTN_PANEL) * bytes;
-}
-
-/* Returns the panel of integers with the row, and the row's column in it. */
+/* Returns the panel with the row, and the row's column in it. */
 static const unsigned char *panel_at(const Image *m, const Block *b,
                                      int64_t row, int64_t *column)
 {
@@ -216,6 +201,18 @@ static const unsigned char *panel_at(const Image *m, const Block *b,
     return m->packed + b->at
          + r / ATTN_PANEL * ATTN_PANEL
                * dtype_column_bytes(b->dtype, columns_of_block(b));
+}
+
+/* Returns the address of number k of a row of floats. */
+static const unsigned char *number_at(const Image *m, const Block *b,
+                                      int64_t row, int64_t k, int64_t bytes)
+{
+    const int64_t r = packed_row(m->p, b, row), stored = columns_of_block(b);
+    int64_t c;
+    if (b->layout == PackPanels)
+        return panel_at(m, b, row, &c) + (k * ATTN_PANEL + c) * bytes;
+    return m->packed + b->at
+         + (b->layout == PackVector ? r : r * round16(stored) + k) * bytes;
 }
 
 /* Returns the address of a column's scale. Scales are stored after the groups
