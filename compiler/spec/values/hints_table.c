@@ -1,5 +1,6 @@
 /* hints_table.c: other tools' names for fields and their values. To add a word,
- * add a row here and a line to tests/spec/hints-*.yaml. */
+ * add a row here and a line to tests/spec/hints-*.yaml. Each key that
+ * models/import gives to a field has a row (tests/import/config_hints_test). */
 #include "spec/values/hints.h"
 
 #define TRAINING "there is no training here"
@@ -28,12 +29,18 @@ const Hint hints[] = {
       "h_kv", HintValue, NULL },
     { "head_dim d_kv d_head dim_head head_size", "d_k d_v", HintValue, NULL },
     { "hidden hidden_size dim width n_embd embed_dim embedding_dim emb_dim "
-      "model_dim d_embed", "d_model", HintValue, NULL },
+      "model_dim d_embed n_embed", "d_model", HintValue, NULL },
     { "embedding_size word_embed_proj_dim", "embedding.width", HintValue,
       NULL },
     { "ffn mlp d_ffn dim_feedforward intermediate_size n_inner ffn_dim "
       "hidden_dim ffn_hidden_size ffn_size mlp_dim feed_forward "
       "feedforward d_inner", "d_ff", HintValue, NULL },
+    { "moe_intermediate_size", NULL, HintNote,
+      "this is d_ff of the layers with experts" },
+    { "num_local_experts num_experts n_routed_experts n_experts",
+      "ffn.experts", HintValue, "ffn.type: experts" },
+    { "num_experts_per_tok experts_per_token", "ffn.chosen", HintValue,
+      "ffn.type: experts" },
     { "encoder_ffn_dim", "d_ff.encoder", HintValue, NULL },
     { "decoder_ffn_dim", "d_ff.decoder", HintValue, NULL },
     { "mlp_ratio ffn_ratio mlp_expansion", "d_ff", HintFactor, NULL },
@@ -93,7 +100,8 @@ const Hint hints[] = {
     { "pre_norm prenorm norm_first pre_ln normalize_before "
       "do_layer_norm_before", "norm.place: pre", HintTrue, NULL },
     { "post_norm postnorm post_ln", "norm.place: post", HintTrue, NULL },
-    { "qk_norm use_qk_norm", "norm.qk: true", HintTrue, NULL },
+    { "norm_bias", "norm.bias", HintValue, NULL },
+    { "qk_norm use_qk_norm qk_layernorm", "norm.qk: true", HintTrue, NULL },
     { "activation_function hidden_act hidden_activation act act_fn "
       "activation_fn nonlinearity feed_forward_proj dense_act_fn",
       "activation", HintValue, NULL },
@@ -101,9 +109,9 @@ const Hint hints[] = {
     { "swiglu", "activation: swiglu", HintTrue, NULL },
     { "is_gated_act", NULL, HintNone,
       "an activation with glu in its name is gated" },
-    { "use_bias add_bias", "bias", HintValue, NULL },
+    { "use_bias add_bias enable_bias", "bias", HintValue, NULL },
     { "attention_bias", "bias.q bias.k bias.v bias.o", HintValue, NULL },
-    { "qkv_bias", "bias.q bias.k bias.v", HintValue, NULL },
+    { "qkv_bias use_qkv_bias", "bias.q bias.k bias.v", HintValue, NULL },
     { "mlp_bias", "bias.ffn", HintValue, NULL },
     { "lm_head_bias", "bias.logits", HintValue, NULL },
     { "causal is_causal", "masking: causal", HintTrue, NULL },
