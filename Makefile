@@ -84,7 +84,7 @@ EMBEDDED := $(wildcard compiler/cli/command/attnc.* compiler/emit/kernels/*.c \
               generate.h hash.c math.c memory.c memory.h pool.c pool.h system.h) \
             $(addprefix runtime/options/,descriptor.c descriptor.h option_hints.c \
               search_settings.c search_settings.h settings.h words.c) \
-            $(addprefix runtime/text/,chat.h decode.h encoding.h growing_text.h text.h) \
+            $(addprefix runtime/text/,chat.h decode.h encoding.h growing_text.h input_lines.h text.h) \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine. What is

@@ -8458,6 +8458,143 @@ ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
             if (above + 1 < least)
                 least = above + 1;
             if (row[j - 1] + 1 < least)
+/* input_lines.h: lines of stdin, and the token ids of a line. input_lines.c
+ * describes the functions. */
+#ifndef ATTN_INPUT_LINES_1
+#define ATTN_INPUT_LINES_1
+
+enum {
+    ATTN_LINE = 1 << 20, /* maximum bytes of a line; longer ones are skipped */
+    ATTN_WHY = 512       /* maximum bytes of a message */
+};
+
+struct attn_lines {
+    char *buffer; /* [ATTN_LINE + 1] */
+    int64_t begin, end;
+    int64_t number; /* number of the last line read, from 1 */
+    int error;      /* errno of a read that failed; 0: none */
+    bool over;      /* the input has ended; only the buffer is left */
+    char ending;    /* line terminator: '\n' or NUL */
+};
+
+enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
+
+struct attn_side { /* how source or target tokens are read and written */
+    int64_t size; /* every id is below this */
+};
+
+#endif
+
+/* input_lines.c: reads lines of stdin, and the token ids of a line. */
+
+/* Reads input once and appends it to the buffer. */
+static void line_fill(struct attn_lines *l)
+{
+    ssize_t n;
+
+    memmove(l->buffer, l->buffer + l->begin, (size_t)(l->end - l->begin));
+    l->end -= l->begin;
+    l->begin = 0;
+    do
+        n = read(STDIN_FILENO, l->buffer + l->end,
+                 (size_t)(ATTN_LINE + 1 - l->end));
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        l->error = errno;
+    if (n > 0)
+        l->end += (int64_t)n;
+    l->over = n <= 0;
+}
+
+/* Skips the rest of a line that is too long. Returns the length of the line. */
+static int64_t line_drop(struct attn_lines *l)
+{
+    int64_t dropped = 0;
+
+    while (1) {
+        const char *at = l->buffer + l->begin;
+        const char *eol = memchr(at, l->ending, (size_t)(l->end - l->begin));
+        const int64_t n = eol ? eol - at : l->end - l->begin;
+        dropped += n;
+        l->begin += n + (eol != NULL);
+        if (eol || l->over)
+            return dropped;
+        line_fill(l);
+    }
+}
+
+/* Reads the next line and removes the newline and a carriage return before it.
+ * *text is valid until the next call. Before the first line, skips the byte
+ * order mark that some editors write. Returns LINE_WAIT if reading would block
+ * and `wait` is 0, or LINE_LONG, with the length of the line in *n. */
+ATTN_API int attn_next_line(struct attn_lines *l, int wait, const char **text,
+                            int64_t *n)
+{
+    while (1) {
+        if (l->number == 0 && l->ending && l->end - l->begin >= 3
+            && memcmp(l->buffer + l->begin, "\xef\xbb\xbf", 3) == 0)
+            l->begin += 3;
+        const int64_t have = l->end - l->begin;
+        *text = l->buffer + l->begin;
+        const char *eol = memchr(*text, l->ending, (size_t)have);
+        if (eol || (l->over && have > 0)) {
+            *n = eol ? eol - *text : have;
+            l->begin += *n + (eol != NULL);
+            *n -= eol && l->ending && *n > 0 && (*text)[*n - 1] == '\r';
+            l->number++;
+            return LINE_READ;
+        }
+        if (l->over)
+            return LINE_END;
+        if (have > ATTN_LINE) {
+            *n = line_drop(l);
+            l->number++;
+            return LINE_LONG;
+        }
+        if (!wait)
+            return LINE_WAIT;
+        line_fill(l);
+    }
+}
+
+/* ---- tokens ---- */
+
+/* True if a number may end here: at a space, or at the end of the line. */
+ATTN_API int attn_number_ends(const char *at, const char *end)
+{
+    return at == end || *at == ' ' || *at == '\t' || *at == '\r';
+}
+
+/* Parses decimal ids. Returns their number, or -1 with *why. */
+ATTN_API int64_t attn_line_ids(const struct attn_side *s, const char *text,
+                               int64_t bytes, int32_t *ids, char why[ATTN_WHY])
+{
+    const char *at = text, *const end = text + bytes;
+    int64_t n = 0;
+
+    while (at < end) {
+        const char *from = at;
+        int64_t id = 0;
+        while (at < end && *at >= '0' && *at <= '9') {
+            id = attn_min(id * 10 + (*at - '0'), INT32_MAX);
+            at++;
+        }
+        if (at == from && attn_number_ends(at, end)) {
+            at++;
+            continue;
+        }
+        if (!attn_number_ends(at, end) || id >= s->size) {
+            snprintf(why, ATTN_WHY,
+                     "byte %lld: a token id from 0 to %lld is expected",
+                     (long long)(from - text) + 1, (long long)s->size - 1);
+            return -1;
+        }
+        ids[n] = (int32_t)id;
+        n++;
+    }
+    return n;
+}
+
                 least = row[j - 1] + 1;
             row[j] = least;
             corner = above;
@@ -8724,11 +8861,9 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 #define ATTN_PROGRAM_1
 
 enum {
-    PROGRAM_PARTS = 32,     /* maximum parts that are answered together */
-    PROGRAM_ROWS = 8192,    /* rows after which a batch takes no more parts */
-    PROGRAM_LINE = 1 << 20, /* maximum bytes of a line */
-    PROGRAM_WHY = 512,      /* maximum bytes of a message */
-    PROGRAM_FILES = 2       /* maximum mapped files: weights and a state */
+    PROGRAM_PARTS = 32,  /* maximum parts that are answered together */
+    PROGRAM_ROWS = 8192, /* rows after which a batch takes no more parts */
+    PROGRAM_FILES = 2    /* maximum mapped files: weights and a state */
 };
 
 struct room { /* memory that only grows */
@@ -8739,10 +8874,6 @@ struct room { /* memory that only grows */
 struct program_list {
     const char **at;
     int64_t n;
-};
-
-struct program_side { /* how source or target tokens are read and written */
-    int64_t size; /* every id is below this */
 };
 
 /* How a text is encoded. Token ids need no encoding. */
@@ -8759,9 +8890,9 @@ struct program {
     const char *file; /* contents of that file */
     int64_t bytes;
     const void *packed; /* the packed weights within `file` */
-    struct program_side source, target;
-    int status;            /* exit code; a value above 3 ends the program */
-    char why[PROGRAM_WHY]; /* error in a line or an option */
+    struct attn_side source, target;
+    int status;         /* exit code; a value above 3 ends the program */
+    char why[ATTN_WHY]; /* error in a line or an option */
     /* options */
     int use;        /* one of ATTN_FOR_LINES etc. */
     uint64_t given; /* given options, as bits by row of program_option */
@@ -8771,10 +8902,7 @@ struct program {
     int64_t tokens, seed, threads;
     bool ids, pairs, quiet, score, chat, unchecked, help, version;
     /* lines */
-    char *buffer; /* [PROGRAM_LINE + 1] */
-    int64_t begin, end;
-    int over;     /* the input has ended; only the buffer is left */
-    int64_t line; /* number of the last line read */
+    struct attn_lines in;
     /* the parts of a batch; a part is a line or a block of lines */
     int64_t width; /* items per row: 1 token, or the numbers of a row */
     int64_t n;     /* number of items in this batch so far */
@@ -8906,7 +9034,7 @@ static void program_free(struct program *p)
     free(p->prefix.at);
     free(p->suppressed.at);
     free(p->turn.at);
-    free(p->buffer);
+    free(p->in.buffer);
 }
 
 /* Returns the use that the options select, one of ATTN_FOR_LINES etc. If they
@@ -9537,45 +9665,9 @@ static void program_weights(struct program *p)
 
 /* ---- tokens ---- */
 
-/* True if a number may end here: at a space, or at the end of the line. */
-static int ends_number(const char *at, const char *end)
-{
-    return at == end || *at == ' ' || *at == '\t' || *at == '\r';
-}
-
-/* Parses decimal ids. Returns their number, or -1. */
-static int64_t read_ids(struct program *p, const struct program_side *s,
-                        const char *text, int64_t bytes, int32_t *ids)
-{
-    const char *at = text, *const end = text + bytes;
-    int64_t n = 0;
-
-    while (at < end) {
-        const char *from = at;
-        int64_t id = 0;
-        while (at < end && *at >= '0' && *at <= '9') {
-            id = attn_min(id * 10 + (*at - '0'), INT32_MAX);
-            at++;
-        }
-        if (at == from && ends_number(at, end)) {
-            at++;
-            continue;
-        }
-        if (!ends_number(at, end) || id >= s->size)
-            return program_wrong(p,
-                                 "byte %lld: a token id from 0 to %lld is "
-                                 "expected",
-                                 (long long)(from - text) + 1,
-                                 (long long)s->size - 1);
-        ids[n] = (int32_t)id;
-        n++;
-    }
-    return n;
-}
-
 /* Returns an upper bound of the number of tokens in a text of `bytes` bytes. */
-static int64_t program_most(const struct program *p,
-                            const struct program_side *s, int64_t bytes)
+static int64_t program_most(const struct program *p, const struct attn_side *s,
+                            int64_t bytes)
 {
     (void)p;
     (void)s;
@@ -9583,88 +9675,30 @@ static int64_t program_most(const struct program *p,
 }
 
 /* Converts a text to tokens in ids[program_most()]. Returns their number, or
- * -1. */
-static int64_t program_tokens(struct program *p, const struct program_side *s,
+ * -1. `place` is TOKENS_LINE etc. */
+static int64_t program_tokens(struct program *p, const struct attn_side *s,
                               int place, const char *text, int64_t bytes,
                               int32_t *ids)
 {
     (void)place;
-    return read_ids(p, s, text, bytes, ids);
+    return attn_line_ids(s, text, bytes, ids, p->why);
 }
 
 /* ---- lines ---- */
 
-enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
-
-/* Reads input once and appends it to the buffer. */
-static void line_fill(struct program *p)
-{
-    ssize_t n = -1;
-
-    memmove(p->buffer, p->buffer + p->begin, (size_t)(p->end - p->begin));
-    p->end -= p->begin;
-    p->begin = 0;
-    do
-        n = read(STDIN_FILENO, p->buffer + p->end,
-                 (size_t)(PROGRAM_LINE + 1 - p->end));
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        program_fail(p, 4, "cannot read stdin: %s", strerror(errno));
-    if (n > 0)
-        p->end += (int64_t)n;
-    p->over = n <= 0;
-}
-
-/* Skips the rest of a line that is too long. Returns the length of the line. */
-static int64_t line_drop(struct program *p)
-{
-    int64_t dropped = 0;
-
-    while (1) {
-        const char *at = p->buffer + p->begin;
-        const char *eol = memchr(at, '\n', (size_t)(p->end - p->begin));
-        const int64_t n = eol ? eol - at : p->end - p->begin;
-        dropped += n;
-        p->begin += n + (eol != NULL);
-        if (eol || p->over)
-            return dropped;
-        line_fill(p);
-    }
-}
-
-/* Reads the next line. Before the first, skips a byte order mark. If `wait` is
- * 0 and reading would block, returns LINE_WAIT. If it returns LINE_LONG, p->why
- * is set. */
+/* Reads the next line, as attn_next_line(). If it returns LINE_LONG, p->why is
+ * set. */
 static int program_line(struct program *p, int wait, const char **text,
                         int64_t *n)
 {
-    while (1) {
-        if (p->line == 0 && p->end - p->begin >= 3
-            && memcmp(p->buffer + p->begin, "\xef\xbb\xbf", 3) == 0)
-            p->begin += 3;
-        const int64_t have = p->end - p->begin;
-        *text = p->buffer + p->begin;
-        const char *eol = memchr(*text, '\n', (size_t)have);
-        if (eol || (p->over && have > 0)) {
-            *n = eol ? eol - *text : have;
-            p->begin += *n + (eol != NULL);
-            *n -= eol && *n > 0 && (*text)[*n - 1] == '\r';
-            p->line++;
-            return LINE_READ;
-        }
-        if (p->over)
-            return LINE_END;
-        if (have > PROGRAM_LINE) {
-            *n = line_drop(p);
-            p->line++;
-            program_wrong(p, "the line has %lld bytes, at most %d are read",
-                          (long long)*n, PROGRAM_LINE);
-            return LINE_LONG;
-        }
-        if (!wait)
-            return LINE_WAIT;
-        line_fill(p);
-    }
+    const int state = attn_next_line(&p->in, wait, text, n);
+
+    if (p->in.error != 0)
+        program_fail(p, 4, "cannot read stdin: %s", strerror(p->in.error));
+    if (state == LINE_LONG)
+        program_wrong(p, "the line has %lld bytes, at most %d are read",
+                      (long long)*n, ATTN_LINE);
+    return state;
 }
 
 /* ---- parts ---- */
@@ -9685,7 +9719,7 @@ static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
             continue;
         }
         x[n] = strtof(from, &next);
-        if (next == from || !ends_number(next, text + size))
+        if (next == from || !attn_number_ends(next, text + size))
             return program_wrong(p, "byte %lld: a number is expected",
                                  (long long)(at + (from - text)) + 1);
         n++;
@@ -9703,13 +9737,13 @@ static void program_end_part(struct program *p)
     int64_t rows = attn_min(program_part(p, kept + p->beyond), kept);
 
     if (rows < 0 && !p->refused) {
-        program_refuse(p, p->line);
+        program_refuse(p, p->in.number);
         p->refused = 1;
     }
     if (p->refused)
         rows = 0;
     p->bad[p->parts] = p->refused;
-    p->last[p->parts] = p->line;
+    p->last[p->parts] = p->in.number;
     if (p->m->kind != ATTN_ATTENTION)
         p->refused = 0;
     p->n = (first + rows) * p->width;
@@ -9735,7 +9769,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
 
     if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
         return; /* skip empty lines before the first block */
-    const int64_t taken = attn_min(bytes, PROGRAM_LINE);
+    const int64_t taken = attn_min(bytes, ATTN_LINE);
     const int64_t most = p->more
                        + attn_max(program_most(p, &p->source, taken),
                                   taken + 2);
@@ -9750,7 +9784,7 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     else if (bytes > 0)
         n = program_question(p, line, bytes, at);
     if (n < 0) {
-        program_refuse(p, p->line);
+        program_refuse(p, p->in.number);
         p->refused = 1;
     } else if (blocks && n > 0 && part_full(p))
         p->beyond++;
@@ -9788,8 +9822,9 @@ static int program_read(struct program *p, int64_t most)
 
 static void program_open_lines(struct program *p)
 {
-    p->buffer = malloc(PROGRAM_LINE + 1);
-    if (!p->buffer)
+    p->in.ending = '\n';
+    p->in.buffer = malloc(ATTN_LINE + 1);
+    if (!p->in.buffer)
         program_fail(p, 5, "out of memory");
 }
 
@@ -9936,10 +9971,12 @@ static int64_t program_part(struct program *p, int64_t rows)
     return rows;
 }
 
-static void print_ids(const int32_t *ids, int64_t n)
+static void print_answer(struct program *p, const struct attn_hypothesis *h,
+                         FILE *to)
 {
-    for (int64_t i = 0; i < n; i++)
-        printf(i > 0 ? " %d" : "%d", (int)ids[i]);
+    (void)p;
+    for (int64_t i = 0; i < h->n; i++)
+        fprintf(to, i > 0 ? " %d" : "%d", (int)h->tokens[i]);
 }
 
 /* Searches for answers to the parts that are questions. Sets asks[i] if part i
@@ -9998,7 +10035,7 @@ static void print_answers(struct program *p, int64_t i,
             printf("%lld\t", (long long)p->last[i]);
         if (p->set.scores)
             printf("%.7g\t", (double)h[k].score);
-        print_ids(h[k].tokens, h[k].n);
+        print_answer(p, &h[k], stdout);
         putchar('\n');
     }
     if (found <= 0 && p->set.nbest <= 0)
@@ -10150,7 +10187,7 @@ static void program_scores(struct program *p)
             break;
         if (state == LINE_LONG || score_line(p, text, n, &x) < 0
             || score_ids(p, &x) < 0)
-            program_refuse(p, p->line);
+            program_refuse(p, p->in.number);
         putchar('\n');
         program_flush(p, stdout);
     }
@@ -10477,7 +10514,8 @@ static void stream_ends(struct program *p, struct program_stream *r)
         int32_t *ids = program_grow(p, &p->found, (n + bytes + 2) * 4);
         if (!ids)
             return;
-        const int64_t found = read_ids(p, &p->target, text, bytes, ids + n);
+        const int64_t found = program_tokens(p, &p->target, TOKENS_PLAIN, text,
+                                             bytes, ids + n);
         if (found <= 0)
             program_fail(p, 2, "--stop: %s",
                          found < 0 ? p->why : "no token ids are in it");

@@ -56,7 +56,7 @@ static void program_free(struct program *p)
     free(p->prefix.at);
     free(p->suppressed.at);
     free(p->turn.at);
-    free(p->buffer);
+    free(p->in.buffer);
 }
 
 /* Returns the use that the options select, one of ATTN_FOR_LINES etc. If they

@@ -13,13 +13,12 @@
 #include "runtime/base/system.h"
 #include "runtime/core.h"
 #include "runtime/options/search_settings.h"
+#include "runtime/text/input_lines.h"
 
 enum {
-    PROGRAM_PARTS = 32,     /* maximum parts that are answered together */
-    PROGRAM_ROWS = 8192,    /* rows after which a batch takes no more parts */
-    PROGRAM_LINE = 1 << 20, /* maximum bytes of a line */
-    PROGRAM_WHY = 512,      /* maximum bytes of a message */
-    PROGRAM_FILES = 2       /* maximum mapped files: weights and a state */
+    PROGRAM_PARTS = 32,  /* maximum parts that are answered together */
+    PROGRAM_ROWS = 8192, /* rows after which a batch takes no more parts */
+    PROGRAM_FILES = 2    /* maximum mapped files: weights and a state */
 };
 
 struct room { /* memory that only grows */
@@ -30,13 +29,6 @@ struct room { /* memory that only grows */
 struct program_list {
     const char **at;
     int64_t n;
-};
-
-struct program_side { /* how source or target tokens are read and written */
-#if ATTN_HAS_TEXT
-    const void *block; /* vocabulary; NULL: tokens are ids */
-#endif
-    int64_t size; /* every id is below this */
 };
 
 /* How a text is encoded. Token ids need no encoding. */
@@ -53,9 +45,9 @@ struct program {
     const char *file; /* contents of that file */
     int64_t bytes;
     const void *packed; /* the packed weights within `file` */
-    struct program_side source, target;
-    int status;            /* exit code; a value above 3 ends the program */
-    char why[PROGRAM_WHY]; /* error in a line or an option */
+    struct attn_side source, target;
+    int status;         /* exit code; a value above 3 ends the program */
+    char why[ATTN_WHY]; /* error in a line or an option */
     /* options */
     int use;        /* one of ATTN_FOR_LINES etc. */
     uint64_t given; /* given options, as bits by row of program_option */
@@ -69,10 +61,7 @@ struct program {
     struct answering *of; /* the engine that built the model */
 #endif
     /* lines */
-    char *buffer; /* [PROGRAM_LINE + 1] */
-    int64_t begin, end;
-    int over;     /* the input has ended; only the buffer is left */
-    int64_t line; /* number of the last line read */
+    struct attn_lines in;
     /* the parts of a batch; a part is a line or a block of lines */
     int64_t width; /* items per row: 1 token, or the numbers of a row */
     int64_t n;     /* number of items in this batch so far */

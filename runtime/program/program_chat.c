@@ -125,7 +125,7 @@ static void chat_answer(struct program *p, struct program_chat *c)
     program_flush(p, stdout);
     if (attn_stream_failed(token)) {
         program_wrong(p, "%s", attn_error_text(token));
-        program_refuse(p, p->line);
+        program_refuse(p, p->in.number);
     }
 }
 
@@ -144,7 +144,7 @@ static void program_chats(struct program *p)
         if (state == LINE_END)
             break;
         if (state == LINE_LONG || !chat_read(p, &c, text, n)) {
-            program_refuse(p, p->line);
+            program_refuse(p, p->in.number);
             putchar('\n');
             program_flush(p, stdout);
         } else if (p->status <= 3)

@@ -124,14 +124,9 @@ static int64_t program_part(struct program *p, int64_t rows)
     return rows;
 }
 
-static void print_ids(const int32_t *ids, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        printf(i > 0 ? " %d" : "%d", (int)ids[i]);
-}
-
 #if ATTN_HAS_TEXT
-static void print_text(struct program *p, const int32_t *ids, int64_t n)
+static void print_text(struct program *p, const int32_t *ids, int64_t n,
+                       FILE *to)
 {
     int64_t bytes = ATTN_ERROR_ROOM, cap = attn_max(p->text.bytes, 256);
 
@@ -140,17 +135,23 @@ static void print_text(struct program *p, const int32_t *ids, int64_t n)
         cap = cap * 2;
     }
     if (bytes > 0)
-        fwrite(p->text.at, 1, (size_t)bytes, stdout);
-}
-
-static void print_answer(struct program *p, const struct attn_hypothesis *h)
-{
-    if (is_text(p, &p->target))
-        print_text(p, h->tokens, h->n);
-    else
-        print_ids(h->tokens, h->n);
+        fwrite(p->text.at, 1, (size_t)bytes, to);
 }
 #endif
+
+static void print_answer(struct program *p, const struct attn_hypothesis *h,
+                         FILE *to)
+{
+#if ATTN_HAS_TEXT
+    if (is_text(p, &p->target)) {
+        print_text(p, h->tokens, h->n, to);
+        return;
+    }
+#endif
+    (void)p;
+    for (int64_t i = 0; i < h->n; i++)
+        fprintf(to, i > 0 ? " %d" : "%d", (int)h->tokens[i]);
+}
 
 /* Searches for answers to the parts that are questions. Sets asks[i] if part i
  * is one, and writes out[] and found[] for the questions in order. Returns 0
@@ -223,11 +224,7 @@ static void print_answers(struct program *p, int64_t i,
             printf("%lld\t", (long long)p->last[i]);
         if (p->set.scores)
             printf("%.7g\t", (double)h[k].score);
-#if ATTN_HAS_TEXT
-        print_answer(p, &h[k]);
-#else
-        print_ids(h[k].tokens, h[k].n);
-#endif
+        print_answer(p, &h[k], stdout);
         putchar('\n');
     }
     if (found <= 0 && p->set.nbest <= 0)

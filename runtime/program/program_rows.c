@@ -91,7 +91,8 @@ static int64_t program_pair(struct program *p, const char *line, int64_t bytes,
         return -1;
     int64_t n = attn_vocab_encode_pair(block, line, left, tab + 1, right, ids,
                                        types + p->n, most, memory, &bad);
-    n = program_refuse_id(p, &p->source, line, bytes, n, bad + (bad >= left));
+    n = attn_line_tokens(&p->source, line, bytes, n, bad + (bad >= left),
+                         p->why);
     return pair_types(p, types + p->n, n);
 }
 
@@ -152,7 +153,7 @@ static int program_blocks(struct program *p)
                       (int)(s[2] - s[1]), (int)(s[3] - s[2]));
     else
         return 1;
-    program_refuse(p, p->line);
+    program_refuse(p, p->in.number);
     return 0;
 }
 

@@ -116,7 +116,7 @@ static void program_scores(struct program *p)
             break;
         if (state == LINE_LONG || score_line(p, text, n, &x) < 0
             || score_ids(p, &x) < 0)
-            program_refuse(p, p->line);
+            program_refuse(p, p->in.number);
         putchar('\n');
         program_flush(p, stdout);
     }

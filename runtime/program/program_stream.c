@@ -205,7 +205,8 @@ static void stream_ends(struct program *p, struct program_stream *r)
         int32_t *ids = program_grow(p, &p->found, (n + bytes + 2) * 4);
         if (!ids)
             return;
-        const int64_t found = read_ids(p, &p->target, text, bytes, ids + n);
+        const int64_t found = program_tokens(p, &p->target, TOKENS_PLAIN, text,
+                                             bytes, ids + n);
         if (found <= 0)
             program_fail(p, 2, "--stop: %s",
                          found < 0 ? p->why : "no token ids are in it");

@@ -13,8 +13,8 @@
 typedef struct {
     Engine e; /* owns the arena; for a spec, also the vocabularies */
     void *block;
-    Tokens text, ids;
-    Lines in;
+    struct attn_side side; /* with --decode, without the vocabulary */
+    struct attn_lines in;
     int32_t *id, *offset;
     const TokensCommand *o;
     Buffer out; /* the answer to one line */
@@ -94,13 +94,11 @@ static int open_work(Answering *w)
     if (code)
         return code;
     const struct attn_vocab_header *h = w->block;
-    w->text = tokens_with(w->block, h->size, false);
-    w->ids = tokens_with(w->block, h->size, true);
-    w->text.how = w->o->plain ? ATTN_PLAIN : 0;
+    w->side = (struct attn_side){ w->o->decode ? NULL : w->block, h->size };
     w->id = arena_alloc(w->e.arena, bytes);
     w->offset = w->o->offsets ? arena_alloc(w->e.arena, 2 * bytes) : NULL;
     w->out = (Buffer){ .arena = w->e.arena };
-    lines_open(&w->in, w->e.arena, STDIN_FILENO);
+    w->in.buffer = arena_alloc(w->e.arena, ATTN_LINE + 1);
     w->in.ending = w->o->null ? '\0' : '\n';
     return ExitDone;
 }
@@ -173,15 +171,14 @@ static bool answer_text(Answering *w, const char *text, size_t n, Fault *why)
 {
     Buffer *b = &w->out;
     const bool decode = w->o->decode;
-    const int64_t ids = decode
-                          ? tokens_of(&w->ids, text, n, w->id, why)
-                          : tokens_at(&w->text, text, n, w->id, w->offset, why);
+    const int64_t ids = tokens_of(&w->side, w->o->plain ? ATTN_PLAIN : 0, text,
+                                  n, w->id, w->offset, why);
     if (ids < 0)
         return false;
     if (decode && w->o->json)
-        json_tokens(b, &w->text, w->id, ids);
+        json_tokens(b, w->block, w->id, ids);
     else if (decode)
-        add_tokens(b, &w->text, w->id, ids);
+        add_tokens(b, w->block, w->id, ids);
     else if (w->o->json)
         add_json(w, ids);
     else
@@ -189,8 +186,8 @@ static bool answer_text(Answering *w, const char *text, size_t n, Fault *why)
     return true;
 }
 
-static void answer_line(Answering *w, LineState state, const char *text,
-                        size_t n, int *bad)
+static void answer_line(Answering *w, int state, const char *text, size_t n,
+                        int *bad)
 {
     Fault why;
     Buffer *b = &w->out;
@@ -199,10 +196,10 @@ static void answer_line(Answering *w, LineState state, const char *text,
         buffer_add(b, "{", 1);
         json_put_count(b, "line", w->in.number);
     }
-    if (state == LineTooLong)
+    if (state == LINE_LONG)
         fault(&why, ExitInput, "the line has %zu bytes, at most %d are read", n,
-              LongestLine);
-    if (state == LineTooLong || !answer_text(w, text, n, &why)) {
+              ATTN_LINE);
+    if (state == LINE_LONG || !answer_text(w, text, n, &why)) {
         flush_answers(stdout);
         line_error(w->in.number, "%s", why.text);
         *bad = why.code;
@@ -230,20 +227,22 @@ int cmd_tokens(const TokensCommand *o)
 {
     Answering w = { .e.arena = arena_new(), .o = o };
     const char *text = "";
-    size_t n = 0;
+    int64_t n = 0;
     int bad = ExitDone;
     refuse_options(o);
     need_lines(&o->model);
     int code = open_work(&w);
     while (!code) {
-        LineState state = lines_next(&w.in, false, &text, &n);
-        if (state == LineWait) {
+        int state = attn_next_line(&w.in, 0, &text, &n);
+        if (state == LINE_WAIT) {
             flush_answers(stdout);
-            state = lines_next(&w.in, true, &text, &n);
+            state = attn_next_line(&w.in, 1, &text, &n);
         }
-        if (state == LineEnd)
+        if (w.in.error)
+            fail(ExitIO, "cannot read stdin: %s", strerror(w.in.error));
+        if (state == LINE_END)
             break;
-        answer_line(&w, state, text, n, &bad);
+        answer_line(&w, state, text, (size_t)n, &bad);
     }
     flush_answers(stdout);
     engine_close(&w.e);

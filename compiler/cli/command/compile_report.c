@@ -149,11 +149,11 @@ static const char *build_command(const Written *w)
 }
 
 /* Returns true if the vocabulary has tokens for the complete text. */
-static bool has_text(const Tokens *t, const char *text, int32_t *ids)
+static bool has_text(const struct attn_side *t, const char *text, int32_t *ids)
 {
     const struct attn_vocab_header *h = t->block;
     Fault unused;
-    const int64_t n = tokens_of(t, text, strlen(text), ids, &unused);
+    const int64_t n = tokens_of(t, 0, text, strlen(text), ids, NULL, &unused);
     for (int64_t i = 0; i < n; i++)
         if (ids[i] == h->unknown)
             return false;
@@ -162,7 +162,7 @@ static bool has_text(const Tokens *t, const char *text, int32_t *ids)
 
 /* Returns a line that the model can answer: a text that most vocabularies can
  * encode, or else the first token made of lower-case letters. */
-static const char *text_line(Arena *a, const Tokens *t)
+static const char *text_line(Arena *a, const struct attn_side *t)
 {
     static const char *const texts[] = { "Hello world", "hello" };
     int32_t *ids = arena_alloc(a, MostTokens * sizeof *ids);
@@ -201,10 +201,10 @@ static const char *question(const Written *w)
     if (s->kind != KindDecoder && s->input == InputReal)
         return arena_printf(a, "seq -s' ' %lld", (long long)s->input_width);
     const bool target = s->kind == KindDecoder;
-    const Tokens t = tokens_with(target ? w->e->target_vocab.block
-                                        : w->e->source.block,
-                                 target ? s->target.size : s->source.size,
-                                 false);
+    const struct attn_side t = {
+        target ? w->e->target_vocab.block : w->e->source.block,
+        target ? s->target.size : s->source.size,
+    };
     const char *line = t.block && !w->o->plain ? text_line(a, &t)
                                                : id_line(a, t.size);
     return line ? arena_printf(a, "echo %s", line) : "";

@@ -75,10 +75,10 @@ static bool add_line(Reading *r, const char *text, size_t n, int64_t line,
 {
     Passage p = { .sample = { .sequences = 1 }, .line = line };
     struct score_pair x;
-    if (n > LongestLine)
+    if (n > ATTN_LINE)
         return fault(why, ExitInput,
                      "the line has %zu bytes, at most %d are read", n,
-                     LongestLine);
+                     ATTN_LINE);
     if (r->generates && !generate_pair(&r->w.p, text, (int64_t)n, &x))
         return fault(why, ExitInput, "%s", r->w.p.why);
     if (r->generates)

@@ -5,7 +5,7 @@
 /* ---- messages ---- */
 void program_fail(struct program *p, int code, const char *fmt, ...)
 {
-    char text[2 * PROGRAM_WHY];
+    char text[2 * ATTN_WHY];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
@@ -16,7 +16,7 @@ void program_fail(struct program *p, int code, const char *fmt, ...)
 
 void program_warn(struct program *p, const char *fmt, ...)
 {
-    char text[2 * PROGRAM_WHY];
+    char text[2 * ATTN_WHY];
     va_list ap;
     (void)p;
     va_start(ap, fmt);
@@ -119,9 +119,8 @@ void answering_with(struct answering *w, const Engine *e)
     p->packed = e->packed;
     p->bound.at = e->bound;
     p->parallel = e->parallel;
-    p->source = (struct program_side){ e->source.block, p->m->source_vocab };
-    p->target = (struct program_side){ e->target_vocab.block,
-                                       p->m->target_vocab };
+    p->source = (struct attn_side){ e->source.block, p->m->source_vocab };
+    p->target = (struct attn_side){ e->target_vocab.block, p->m->target_vocab };
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target;
 }

@@ -17,11 +17,11 @@ struct answering {
     int32_t unwritten[2];
     File state; /* the file that --load-state names */
     /* JSON output */
-    Buffer object;                        /* the JSON object being written */
-    char why[PROGRAM_PARTS][PROGRAM_WHY]; /* why[i]: error of part i */
-    int64_t part;                         /* last part with a bad question */
-    FILE *to;   /* stream for the answer to --prompt */
-    FILE *text; /* collects the text of that answer */
+    Buffer object;                     /* the JSON object being written */
+    char why[PROGRAM_PARTS][ATTN_WHY]; /* why[i]: error of part i */
+    int64_t part;                      /* last part with a bad question */
+    FILE *to;                          /* stream for the answer to --prompt */
+    FILE *text;                        /* collects the text of that answer */
     char *at;
     size_t bytes, begin; /* bytes of all text so far; start of the answer */
     VEC(int32_t) ids;    /* ids of the answer */

@@ -119,11 +119,11 @@ static int read_line(AttentionRun *r, int side)
     struct program *p = &r->w.p;
     const char *text = r->o->prompt;
     int64_t n = text ? (int64_t)strlen(text) : 0;
-    if ((!text && !generate_line(p, &text, &n)) || n > LongestLine) {
+    if ((!text && !generate_line(p, &text, &n)) || n > ATTN_LINE) {
         error_at((Pos){ 0 },
                  "--attention: one line of at most %d bytes is "
                  "needed",
-                 LongestLine);
+                 ATTN_LINE);
         return ExitInput;
     }
     int64_t count = generate_question(p, text, n);
@@ -178,7 +178,7 @@ static int read_text(AttentionRun *r)
  * row numbers. */
 static void make_labels(AttentionRun *r, int side)
 {
-    const struct program_side *t = side ? &r->w.p.target : &r->w.p.source;
+    const struct attn_side *t = side ? &r->w.p.target : &r->w.p.source;
     int64_t rows = r->in.start[side][1], n;
     Arena *a = r->w.e.arena;
     r->label[side] = arena_alloc(a, (size_t)(rows + 1) * sizeof(char *));

@@ -78,7 +78,6 @@ static bool answer_fits(struct program *p, int64_t n, int64_t least)
 int64_t generate_best(struct program *p, int64_t n, FILE *to, int32_t **ids)
 {
     struct attn_hypothesis best = { .n = 0 };
-    const Tokens target = tokens_with(p->target.block, p->target.size, p->ids);
     int64_t found = 0, rows = 0;
     int asks = 0;
     program_prepare(p);
@@ -103,7 +102,7 @@ int64_t generate_best(struct program *p, int64_t n, FILE *to, int32_t **ids)
     }
     for (int64_t i = 0; i < best.n && rows < p->m->max_target; i++)
         (*ids)[rows++] = best.tokens[i];
-    print_tokens(to, p->of->e.arena, &target, best.tokens, best.n);
+    print_answer(p, &best, to);
     fputc('\n', to);
     flush_answers(to);
     return rows;

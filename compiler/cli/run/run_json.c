@@ -16,24 +16,19 @@ static Buffer *begin_object(struct program *p, int64_t line, const char *why)
     return b;
 }
 
-static Tokens target_tokens(const struct program *p)
-{
-    return tokens_with(p->target.block, p->target.size, p->ids);
-}
-
 /* Prints {"line": 1, "answers": [{"tokens": [3, 2], "text": "AH", "score":
  * -0.5}]}. */
 void answers_json(struct program *p, int64_t part,
                   const struct attn_hypothesis *h, int64_t found)
 {
-    const Tokens target = target_tokens(p);
+    const void *target = p->ids ? NULL : p->target.block;
     const char *why = p->bad[part] ? p->of->why[part] : p->why;
     Buffer *b = begin_object(p, p->last[part],
                              p->bad[part] || found < 0 ? why : NULL);
     buffer_printf(b, ", \"answers\": [");
     for (int64_t i = 0; i < found; i++) {
         buffer_printf(b, i ? ", {" : "{");
-        json_tokens(b, &target, h[i].tokens, h[i].n);
+        json_tokens(b, target, h[i].tokens, h[i].n);
         json_put_number(b, "score", (double)h[i].score, 7);
         buffer_printf(b, "}");
     }
@@ -66,7 +61,7 @@ void rows_json(struct program *p, int64_t part, const float *x, int64_t rows)
 int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
                const float *scores)
 {
-    Buffer *b = begin_object(p, p->line, scores ? NULL : p->why);
+    Buffer *b = begin_object(p, p->in.number, scores ? NULL : p->why);
     if (scores) {
         json_put_number(b, "log_probability", sum, 7);
         json_ids(b, "tokens", ids, n);

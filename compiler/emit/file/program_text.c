@@ -335,6 +335,8 @@ void emit_main(Gen *g, Emit *e)
     } files[] = {
         { "settings.h", NULL, NULL },
         { "words.c", NULL, NULL },
+        { "input_lines.h", NULL, NULL },
+        { "input_lines.c", NULL, NULL },
         { "descriptor.h", NULL, generates },
         { "descriptor.c", NULL, generates },
         { "option_hints.c", NULL, NULL },
