@@ -8458,6 +8458,14 @@ ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
             if (above + 1 < least)
                 least = above + 1;
             if (row[j - 1] + 1 < least)
+                least = row[j - 1] + 1;
+            row[j] = least;
+            corner = above;
+        }
+    }
+    return row[nb];
+}
+
 /* input_lines.h: lines of stdin, and the token ids of a line. input_lines.c
  * describes the functions. */
 #ifndef ATTN_INPUT_LINES_1
@@ -8593,14 +8601,6 @@ ATTN_API int64_t attn_line_ids(const struct attn_side *s, const char *text,
         n++;
     }
     return n;
-}
-
-                least = row[j - 1] + 1;
-            row[j] = least;
-            corner = above;
-        }
-    }
-    return row[nb];
 }
 
 /* descriptor.h: file names that stand for descriptors that are already open. */
@@ -10412,11 +10412,25 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
     return room;
 }
 
-/* Restores the stream from the state, then passes the prompt to it. */
-static int stream_restore(struct program *p, struct program_stream *r,
-                          int64_t tokens, int64_t bytes)
+/* Opens the stream in p->found, for a source of `rows` rows and with room for
+ * `tokens` tokens: restores the state, if there is one, and passes the tokens
+ * at p->items. Returns 0 or an error. */
+static int stream_open(struct program *p, struct program_stream *r,
+                       int64_t rows, int64_t tokens)
 {
-    const struct attn_restore_request request = {
+    const int64_t bytes = attn_stream_bytes(p->m, &search.o, rows, tokens, 1);
+    const struct attn_stream_request anew = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .ids = p->items.at,
+        .n = r->n,
+        .tokens = tokens,
+        .streams = 1,
+        .memory = program_grow(p, &p->found, bytes),
+        .bytes = bytes,
+    };
+    const struct attn_restore_request saved = {
         .model = p->m,
         .bound = p->bound.at,
         .o = &search.o,
@@ -10425,45 +10439,28 @@ static int stream_restore(struct program *p, struct program_stream *r,
         .bytes = r->state_bytes,
         .tokens = tokens,
         .streams = 1,
-        .memory = p->work.at,
+        .memory = anew.memory,
         .memory_bytes = bytes,
     };
-    const int wrong = attn_state_restore(&r->s, &request);
 
+    if (!anew.memory)
+        return ATTN_ERROR_ROOM;
+    if (!r->state)
+        return attn_stream_open(&r->s, &anew);
+    const int wrong = attn_state_restore(&r->s, &saved);
     return wrong ? wrong : attn_stream_feed(&r->s, p->items.at, r->n);
 }
 
-static int stream_anew(struct program *p, struct program_stream *r,
-                       int64_t tokens, int64_t bytes)
-{
-    const struct attn_stream_request request = {
-        .model = p->m,
-        .bound = p->bound.at,
-        .o = &search.o,
-        .ids = p->items.at,
-        .n = r->n,
-        .tokens = tokens,
-        .streams = 1,
-        .memory = p->work.at,
-        .bytes = bytes,
-    };
-
-    return attn_stream_open(&r->s, &request);
-}
-
-/* Opens the stream for a source of `rows` rows, with room for `tokens` tokens.
- * The prefix counts as part of the answer, for a decoder too. */
+/* Opens the stream and passes the prefix, which counts as part of the answer,
+ * for a decoder too. */
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
-    const int64_t bytes = attn_stream_bytes(p->m, &search.o, rows, tokens, 1);
-    int wrong;
-
-    if (!program_grow(p, &p->work, bytes))
-        return;
-    wrong = r->state ? stream_restore(p, r, tokens, bytes)
-                     : stream_anew(p, r, tokens, bytes);
+    int wrong = stream_open(p, r, rows, tokens);
     const int64_t lead = r->s.lead;
+
+    if (p->status != 0)
+        return;
     if (!wrong)
         wrong = attn_stream_feed(&r->s, search.o.prefix, search.o.prefix_n);
     r->s.lead = lead;
@@ -10511,7 +10508,7 @@ static void stream_ends(struct program *p, struct program_stream *r)
     for (int64_t i = 0; i < p->stop.n && p->status == 0; i++) {
         const char *text = p->stop.at[i];
         const int64_t bytes = (int64_t)strlen(text);
-        int32_t *ids = program_grow(p, &p->found, (n + bytes + 2) * 4);
+        int32_t *ids = program_grow(p, &p->turn, (n + bytes + 2) * 4);
         if (!ids)
             return;
         const int64_t found = program_tokens(p, &p->target, TOKENS_PLAIN, text,
@@ -10521,47 +10518,52 @@ static void stream_ends(struct program *p, struct program_stream *r)
                          found < 0 ? p->why : "no token ids are in it");
         n += found;
     }
-    r->s.stop = p->found.at;
+    r->s.stop = p->turn.at;
     r->s.stops = n;
 }
 
 /* ---- answer ---- */
 
-static void stream_print_id(struct program_stream *r, int32_t id)
+/* Prints a token, as text if there is a vocabulary. */
+static void stream_print(struct program *p, struct program_stream *r,
+                         int32_t id)
 {
+    (void)p;
     fprintf(r->to, r->printed > 0 ? " %d" : "%d", (int)id);
     r->printed++;
 }
 
-static void stream_print_prefix(struct program_stream *r)
+/* Prints a decoder's prompt, with which its text begins, and the prefix of the
+ * answer. Stop strings count in neither. */
+static void stream_print_prompt(struct program *p, struct program_stream *r)
 {
     for (int64_t i = 0; i < search.o.prefix_n; i++)
-        stream_print_id(r, search.o.prefix[i]);
+        stream_print(p, r, search.o.prefix[i]);
+    program_flush(p, r->to);
 }
 
-static void stream_answer(struct program *p, struct program_stream *r)
+/* Prints at most `most` tokens as they are chosen. Returns what
+ * attn_stream_next() returned last. */
+static int64_t stream_tokens(struct program *p, struct program_stream *r,
+                             int64_t most)
 {
     int64_t token = 0;
 
-    stream_print_prefix(r);
-    program_flush(p, r->to);
-    while (p->status == 0 && (p->tokens < 0 || r->count < p->tokens)) {
+    for (r->count = 0; p->status <= 3 && r->count < most; r->count++) {
         token = attn_stream_next(&r->s);
         if (token < 0)
             break;
         r->last = stream_now();
         if (r->count == 0)
             r->first = r->last;
-        r->count++;
-        stream_print_id(r, (int32_t)token);
+        stream_print(p, r, (int32_t)token);
         program_flush(p, r->to);
     }
-    if (p->status != 0)
-        return;
+    if (p->status > 3)
+        return 0;
     fputc('\n', r->to);
     program_flush(p, r->to);
-    if (attn_stream_failed(token))
-        program_fail(p, 3, "--prompt: %s", attn_error_text(token));
+    return token;
 }
 
 static void stream_speed(const struct program *p,
@@ -10589,10 +10591,9 @@ static void stream_save(struct program *p, const struct program_stream *r)
 
 static void program_stream(struct program *p)
 {
-    struct program_stream r;
+    struct program_stream r = { .to = stdout };
+    int64_t token = 0;
 
-    memset(&r, 0, sizeof r);
-    r.to = stdout;
     if (p->save_state && attn_descriptor(p->save_state) == STDOUT_FILENO)
         r.to = stderr;
     if (p->save_state)
@@ -10611,7 +10612,11 @@ static void program_stream(struct program *p)
     if (p->status == 0)
         stream_ends(p, &r);
     if (p->status == 0)
-        stream_answer(p, &r);
+        stream_print_prompt(p, &r);
+    if (p->status == 0)
+        token = stream_tokens(p, &r, p->tokens < 0 ? INT64_MAX : p->tokens);
+    if (attn_stream_failed(token))
+        program_fail(p, 3, "--prompt: %s", attn_error_text(token));
     if (p->status == 0)
         stream_speed(p, &r);
     if (p->status == 0 && p->save_state)

@@ -2,13 +2,6 @@
  * token by token. A single stream reads the complete conversation. */
 #include "runtime/text/chat.h"
 
-struct program_chat {
-    struct attn_stream s;
-    struct attn_text text;
-    int begun;        /* true after the first turn */
-    int64_t answered; /* tokens of the answer */
-};
-
 /* Prints a prompt, if stdin is a terminal. */
 static void chat_ask(void)
 {
@@ -19,7 +12,7 @@ static void chat_ask(void)
 /* Converts a turn to tokens at p->items. Returns their number, or -1 with
  * p->why. First encodes the line on its own, so that a position in an error
  * counts from the start of the line. */
-static int64_t chat_tokens(struct program *p, const struct program_chat *c,
+static int64_t chat_tokens(struct program *p, const struct program_stream *c,
                            const char *text, int64_t n)
 {
     const struct attn_chat *chat = &chat_of_spec;
@@ -38,31 +31,8 @@ static int64_t chat_tokens(struct program *p, const struct program_chat *c,
     return program_tokens(p, &p->target, place, turn, bytes, ids);
 }
 
-/* Opens the stream at the first turn, which has n tokens. The stream uses the
- * memory p->found, which only answers to lines need otherwise. */
-static int chat_begin(struct program *p, struct program_chat *c, int64_t n)
-{
-    const int64_t tokens = p->m->max_target + 1;
-    const int64_t bytes = attn_stream_bytes(p->m, &search.o, 0, tokens, 1);
-
-    if (!program_grow(p, &p->found, bytes))
-        return -1;
-    const struct attn_stream_request request = {
-        .model = p->m,
-        .bound = p->bound.at,
-        .o = &search.o,
-        .ids = p->items.at,
-        .n = n,
-        .tokens = tokens,
-        .streams = 1,
-        .memory = p->found.at,
-        .bytes = bytes,
-    };
-    return attn_stream_open(&c->s, &request);
-}
-
 /* Reads a turn. Returns 0, with p->why, if the text is invalid. */
-static int chat_read(struct program *p, struct program_chat *c,
+static int chat_read(struct program *p, struct program_stream *c,
                      const char *text, int64_t bytes)
 {
     const int64_t before = c->begun ? c->s.n : search.o.start >= 0;
@@ -78,51 +48,28 @@ static int chat_read(struct program *p, struct program_chat *c,
                       (long long)p->m->max_target);
         return 0;
     }
-    if (c->begun ? attn_stream_feed(&c->s, p->items.at, n)
-                 : chat_begin(p, c, n))
+    c->n = n;
+    const int wrong = c->begun ? attn_stream_feed(&c->s, p->items.at, n)
+                               : stream_open(p, c, 0, p->m->max_target + 1);
+    if (wrong && p->status <= 3)
         program_fail(p, 70, "internal error: the stream failed");
     c->begun = 1;
     return 1;
 }
 
-static void chat_print(struct program *p, struct program_chat *c, int32_t id)
-{
-    const struct attn_vocab_header *h = p->target.block;
-    const int64_t room = attn_max(h->bytes, ATTN_STOP_BYTES) + 512;
-    char *out = program_grow(p, &p->text, room);
-    const int64_t n = !out   ? 0
-                    : id < 0 ? attn_text_end(&c->text, out, room)
-                             : attn_text_add(&c->text, id, out, room);
-
-    if (n > 0)
-        fwrite(out, 1, (size_t)n, stdout);
-    program_flush(p, stdout);
-}
-
 /* Prints the model's answer. */
-static void chat_answer(struct program *p, struct program_chat *c)
+static void chat_answer(struct program *p, struct program_stream *c)
 {
-    const int64_t most = p->tokens >= 0
-                           ? p->tokens
-                           : attn_search_limit(p->m, &search.o, 0, c->s.n);
-    int64_t token = 0;
+    int64_t most = p->tokens;
 
+    if (most < 0)
+        most = attn_search_limit(p->m, &search.o, 0, c->s.n);
     if (attn_text_open(&c->text, p->target.block, p->stop.at, p->stop.n, 0)
         != 0) {
         program_fail(p, 2, "--stop takes 1 to %d bytes", ATTN_STOP_BYTES);
         return;
     }
-    for (int64_t n = 0; n < most && !c->text.stopped; n++) {
-        token = attn_stream_next(&c->s);
-        if (token < 0)
-            break;
-        chat_print(p, c, (int32_t)token);
-        if (p->status > 3)
-            return;
-    }
-    chat_print(p, c, -1);
-    putchar('\n');
-    program_flush(p, stdout);
+    const int64_t token = stream_tokens(p, c, most);
     if (attn_stream_failed(token)) {
         program_wrong(p, "%s", attn_error_text(token));
         program_refuse(p, p->in.number);
@@ -131,11 +78,10 @@ static void chat_answer(struct program *p, struct program_chat *c)
 
 static void program_chats(struct program *p)
 {
-    struct program_chat c;
+    struct program_stream c = { .to = stdout };
     const char *text = NULL;
     int64_t n = 0;
 
-    memset(&c, 0, sizeof c);
     search.o.beam = 1;
     program_open_lines(p);
     while (p->status == 0 || p->status == 3) {

@@ -106,10 +106,8 @@ static void program_weights(struct program *p)
     }
     memcpy(&h, p->file, sizeof h);
 #if ATTN_HAS_TEXT
-    if (h.source_vocab_bytes > 0)
-        p->source.block = p->file + h.source_vocab_at;
-    if (h.target_vocab_bytes > 0)
-        p->target.block = p->file + h.target_vocab_at;
+    p->source.block = attn_vocab(p->m, p->file, 0);
+    p->target.block = attn_vocab(p->m, p->file, 1);
 #endif
     p->source.size = p->m->source_vocab;
     p->target.size = p->m->target_vocab;

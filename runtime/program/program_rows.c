@@ -9,30 +9,24 @@ static int program_use(struct program *p)
     return p->m->input_width > 0 ? ATTN_FOR_NUMBERS : ATTN_FOR_ENCODE;
 }
 
-#if ATTN_HAS_TEXT
 /* Checks that the vocabulary has the template that --pairs needs. */
 static void program_prepare(struct program *p)
 {
-    const void *block = p->source.block;
-
     if (!p->pairs)
         return;
-    if (!block)
-        program_fail(p, 3, "--pairs reads texts: the model has no vocabulary");
-    else if (attn_vocab_most_pair_ids(block, 0) < 0)
+#if ATTN_HAS_TEXT
+    const void *block = p->source.block;
+    if (block && attn_vocab_most_pair_ids(block, 0) < 0)
         program_fail(p, 3, "--pairs: %s (post_processor of its tokenizer.json)",
                      attn_error_text(ATTN_ERROR_PAIR));
-    else
+    else if (block)
         p->more = attn_vocab_most_pair_ids(block, 0)
                 - attn_vocab_most_ids(block, 0);
-}
-#else
-static void program_prepare(struct program *p)
-{
-    if (p->pairs)
-        program_fail(p, 3, "--pairs reads texts: the model has no vocabulary");
-}
+    if (block)
+        return;
 #endif
+    program_fail(p, 3, "--pairs reads texts: the model has no vocabulary");
+}
 
 static void program_finish(struct program *p)
 {
@@ -96,20 +90,17 @@ static int64_t program_pair(struct program *p, const char *line, int64_t bytes,
     return pair_types(p, types + p->n, n);
 }
 
+#endif
+
 static int64_t program_question(struct program *p, const char *line,
                                 int64_t bytes, int32_t *ids)
 {
+#if ATTN_HAS_TEXT
     if (p->pairs)
         return program_pair(p, line, bytes, ids);
-    return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
-}
-#else
-static int64_t program_question(struct program *p, const char *line,
-                                int64_t bytes, int32_t *ids)
-{
-    return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
-}
 #endif
+    return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
+}
 
 static int64_t program_part(struct program *p, int64_t rows)
 {

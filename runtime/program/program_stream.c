@@ -86,11 +86,25 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
     return room;
 }
 
-/* Restores the stream from the state, then passes the prompt to it. */
-static int stream_restore(struct program *p, struct program_stream *r,
-                          int64_t tokens, int64_t bytes)
+/* Opens the stream in p->found, for a source of `rows` rows and with room for
+ * `tokens` tokens: restores the state, if there is one, and passes the tokens
+ * at p->items. Returns 0 or an error. */
+static int stream_open(struct program *p, struct program_stream *r,
+                       int64_t rows, int64_t tokens)
 {
-    const struct attn_restore_request request = {
+    const int64_t bytes = attn_stream_bytes(p->m, &search.o, rows, tokens, 1);
+    const struct attn_stream_request anew = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .ids = p->items.at,
+        .n = r->n,
+        .tokens = tokens,
+        .streams = 1,
+        .memory = program_grow(p, &p->found, bytes),
+        .bytes = bytes,
+    };
+    const struct attn_restore_request saved = {
         .model = p->m,
         .bound = p->bound.at,
         .o = &search.o,
@@ -99,45 +113,28 @@ static int stream_restore(struct program *p, struct program_stream *r,
         .bytes = r->state_bytes,
         .tokens = tokens,
         .streams = 1,
-        .memory = p->work.at,
+        .memory = anew.memory,
         .memory_bytes = bytes,
     };
-    const int wrong = attn_state_restore(&r->s, &request);
 
+    if (!anew.memory)
+        return ATTN_ERROR_ROOM;
+    if (!r->state)
+        return attn_stream_open(&r->s, &anew);
+    const int wrong = attn_state_restore(&r->s, &saved);
     return wrong ? wrong : attn_stream_feed(&r->s, p->items.at, r->n);
 }
 
-static int stream_anew(struct program *p, struct program_stream *r,
-                       int64_t tokens, int64_t bytes)
-{
-    const struct attn_stream_request request = {
-        .model = p->m,
-        .bound = p->bound.at,
-        .o = &search.o,
-        .ids = p->items.at,
-        .n = r->n,
-        .tokens = tokens,
-        .streams = 1,
-        .memory = p->work.at,
-        .bytes = bytes,
-    };
-
-    return attn_stream_open(&r->s, &request);
-}
-
-/* Opens the stream for a source of `rows` rows, with room for `tokens` tokens.
- * The prefix counts as part of the answer, for a decoder too. */
+/* Opens the stream and passes the prefix, which counts as part of the answer,
+ * for a decoder too. */
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
-    const int64_t bytes = attn_stream_bytes(p->m, &search.o, rows, tokens, 1);
-    int wrong;
-
-    if (!program_grow(p, &p->work, bytes))
-        return;
-    wrong = r->state ? stream_restore(p, r, tokens, bytes)
-                     : stream_anew(p, r, tokens, bytes);
+    int wrong = stream_open(p, r, rows, tokens);
     const int64_t lead = r->s.lead;
+
+    if (p->status != 0)
+        return;
     if (!wrong)
         wrong = attn_stream_feed(&r->s, search.o.prefix, search.o.prefix_n);
     r->s.lead = lead;
@@ -202,7 +199,7 @@ static void stream_ends(struct program *p, struct program_stream *r)
     for (int64_t i = 0; i < p->stop.n && p->status == 0; i++) {
         const char *text = p->stop.at[i];
         const int64_t bytes = (int64_t)strlen(text);
-        int32_t *ids = program_grow(p, &p->found, (n + bytes + 2) * 4);
+        int32_t *ids = program_grow(p, &p->turn, (n + bytes + 2) * 4);
         if (!ids)
             return;
         const int64_t found = program_tokens(p, &p->target, TOKENS_PLAIN, text,
@@ -212,17 +209,11 @@ static void stream_ends(struct program *p, struct program_stream *r)
                          found < 0 ? p->why : "no token ids are in it");
         n += found;
     }
-    r->s.stop = p->found.at;
+    r->s.stop = p->turn.at;
     r->s.stops = n;
 }
 
 /* ---- answer ---- */
-
-static void stream_print_id(struct program_stream *r, int32_t id)
-{
-    fprintf(r->to, r->printed > 0 ? " %d" : "%d", (int)id);
-    r->printed++;
-}
 
 #if ATTN_HAS_TEXT
 /* Prints the text that a token adds. If id is -1, prints the bytes held back so
@@ -242,6 +233,7 @@ static void stream_print_text(struct program *p, struct program_stream *r,
     if (n > 0)
         fwrite(p->text.at, 1, (size_t)n, r->to);
 }
+#endif
 
 /* Prints a token, as text if there is a vocabulary. */
 static void stream_print(struct program *p, struct program_stream *r,
@@ -251,16 +243,22 @@ static void stream_print(struct program *p, struct program_stream *r,
     if (p->json && prompt_json_add(p, id))
         return;
 #endif
-    if (is_text(p, &p->target))
+#if ATTN_HAS_TEXT
+    if (is_text(p, &p->target)) {
         stream_print_text(p, r, id);
-    else
-        stream_print_id(r, id);
+        return;
+    }
+#endif
+    (void)p;
+    fprintf(r->to, r->printed > 0 ? " %d" : "%d", (int)id);
+    r->printed++;
 }
 
 /* Prints a decoder's prompt, with which its text begins, and the prefix of the
  * answer. Stop strings count in neither. */
 static void stream_print_prompt(struct program *p, struct program_stream *r)
 {
+#if ATTN_HAS_TEXT
     const int32_t *prompt = p->items.at;
     const int64_t stops = r->text.stops;
 
@@ -268,63 +266,53 @@ static void stream_print_prompt(struct program *p, struct program_stream *r)
     if (p->m->kind == ATTN_DECODER && is_text(p, &p->target))
         for (int64_t i = 0; i < r->n; i++)
             stream_print(p, r, prompt[i]);
+#endif
 #if ATTN_IN_ATTNC
     if (p->json)
         prompt_json_answer(p);
 #endif
     for (int64_t i = 0; i < search.o.prefix_n; i++)
         stream_print(p, r, search.o.prefix[i]);
+#if ATTN_HAS_TEXT
     r->text.stops = stops;
-}
-#else
-static void stream_print_prefix(struct program_stream *r)
-{
-    for (int64_t i = 0; i < search.o.prefix_n; i++)
-        stream_print_id(r, search.o.prefix[i]);
-}
 #endif
+    program_flush(p, r->to);
+}
 
-static void stream_answer(struct program *p, struct program_stream *r)
+/* Prints at most `most` tokens as they are chosen. Returns what
+ * attn_stream_next() returned last. */
+static int64_t stream_tokens(struct program *p, struct program_stream *r,
+                             int64_t most)
 {
     int64_t token = 0;
 
-#if ATTN_HAS_TEXT
-    stream_print_prompt(p, r);
-#else
-    stream_print_prefix(r);
-#endif
-    program_flush(p, r->to);
-    while (p->status == 0 && (p->tokens < 0 || r->count < p->tokens)) {
+    for (r->count = 0; p->status <= 3 && r->count < most; r->count++) {
         token = attn_stream_next(&r->s);
         if (token < 0)
             break;
         r->last = stream_now();
         if (r->count == 0)
             r->first = r->last;
-        r->count++;
-#if ATTN_HAS_TEXT
         stream_print(p, r, (int32_t)token);
-        if (r->text.stopped)
-            break;
-#else
-        stream_print_id(r, (int32_t)token);
-#endif
         program_flush(p, r->to);
-    }
-    if (p->status != 0)
-        return;
 #if ATTN_HAS_TEXT
-    if (is_text(p, &p->target))
+        if (r->text.stopped)
+            most = 0;
+#endif
+    }
+#if ATTN_HAS_TEXT
+    if (p->status <= 3 && is_text(p, &p->target))
         stream_print_text(p, r, -1);
 #endif
+    if (p->status > 3)
+        return 0;
 #if ATTN_IN_ATTNC
     if (p->json)
         r->to = prompt_json_end(p, r->n, r->text.stopped, token);
 #endif
     fputc('\n', r->to);
     program_flush(p, r->to);
-    if (attn_stream_failed(token))
-        program_fail(p, 3, "--prompt: %s", attn_error_text(token));
+    return token;
 }
 
 static void stream_speed(const struct program *p,
@@ -352,10 +340,9 @@ static void stream_save(struct program *p, const struct program_stream *r)
 
 static void program_stream(struct program *p)
 {
-    struct program_stream r;
+    struct program_stream r = { .to = stdout };
+    int64_t token = 0;
 
-    memset(&r, 0, sizeof r);
-    r.to = stdout;
     if (p->save_state && attn_descriptor(p->save_state) == STDOUT_FILENO)
         r.to = stderr;
 #if ATTN_IN_ATTNC
@@ -378,7 +365,11 @@ static void program_stream(struct program *p)
     if (p->status == 0)
         stream_ends(p, &r);
     if (p->status == 0)
-        stream_answer(p, &r);
+        stream_print_prompt(p, &r);
+    if (p->status == 0)
+        token = stream_tokens(p, &r, p->tokens < 0 ? INT64_MAX : p->tokens);
+    if (attn_stream_failed(token))
+        program_fail(p, 3, "--prompt: %s", attn_error_text(token));
     if (p->status == 0)
         stream_speed(p, &r);
     if (p->status == 0 && p->save_state)
