@@ -177,11 +177,9 @@ ATTN_API int64_t attn_memory(const struct attn_model *m,
                              const struct attn_open_options *o)
 {
     struct attn_memory at = { NULL, 0 };
-    struct attn_handle h;
-    int wrong;
+    struct attn_handle h = { .model = m };
+    const int wrong = handle_take_sizes(&h, m, o);
 
-    memset(&h, 0, sizeof h);
-    wrong = handle_take_sizes(&h, m, o);
     if (wrong)
         return wrong;
     attn_take(&at, 1, sizeof h);

@@ -137,10 +137,9 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
                        struct attn_hypothesis *best)
 {
     const struct attn_search_options o = handle_choice(h, asked);
-    struct attn_search_request r;
     const int asks = handle_asks(h, &o, &n);
+    const int32_t start[2] = { 0, (int32_t)n };
     int64_t found = 0;
-    int32_t start[2];
     int wrong;
 
     if (asks < 1)
@@ -150,17 +149,16 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
     wrong = handle_room(h, attn_search_bytes(h->model, &o, 1, n, n));
     if (wrong)
         return wrong;
-    start[0] = 0;
-    start[1] = (int32_t)n;
-    memset(&r, 0, sizeof r);
-    r.model = h->model;
-    r.bound = h->bound;
-    r.o = &o;
-    r.sentences = 1;
-    r.ids = ids;
-    r.start = start;
-    r.memory = h->work;
-    r.bytes = h->work_bytes;
+    const struct attn_search_request r = {
+        .model = h->model,
+        .bound = h->bound,
+        .o = &o,
+        .sentences = 1,
+        .ids = ids,
+        .start = start,
+        .memory = h->work,
+        .bytes = h->work_bytes,
+    };
     wrong = attn_search(&r, best, &found);
     if (wrong == 0 && found < 0)
         wrong = (int)found;
@@ -292,23 +290,23 @@ static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
                          const struct attn_search_options *o,
                          struct handle_answer *a)
 {
-    struct attn_stream_request r;
+    const struct attn_stream_request r = {
+        .model = h->model,
+        .bound = h->bound,
+        .o = o,
+        .ids = ids,
+        .n = n,
+        .tokens = handle_stream_tokens(h, o, n),
+        .streams = 1,
+        .memory = h->work,
+        .bytes = h->work_bytes,
+    };
     struct attn_stream s;
     int64_t token = 0;
     int wrong = handle_room(h, handle_stream_size(h, o, n));
 
     if (wrong)
         return wrong;
-    memset(&r, 0, sizeof r);
-    r.model = h->model;
-    r.bound = h->bound;
-    r.o = o;
-    r.ids = ids;
-    r.n = n;
-    r.tokens = handle_stream_tokens(h, o, n);
-    r.streams = 1;
-    r.memory = h->work;
-    r.bytes = h->work_bytes;
     wrong = attn_stream_open(&s, &r);
     if (wrong)
         return handle_refuse(h, wrong);
@@ -367,7 +365,7 @@ ATTN_API int64_t attn_generate(const struct attn_model *m,
                                const struct attn_search_options *o,
                                attn_take_text *take, void *user)
 {
-    struct handle_answer a;
+    struct handle_answer a = { .take_text = take, .user = user };
     int wrong = handle_begin(m, h);
     int64_t n;
 
@@ -375,14 +373,10 @@ ATTN_API int64_t attn_generate(const struct attn_model *m,
         return wrong;
     if (!take)
         return handle_fail(h, ATTN_ERROR_NULL,
-                           "there is no function to take "
-                           "the text");
+                           "there is no function to take the text");
     n = handle_question(h, prompt, -1);
     if (n < 0)
         return n;
-    memset(&a, 0, sizeof a);
-    a.take_text = take;
-    a.user = user;
     wrong = handle_begin_text(h, &a, n);
     if (wrong == 0)
         wrong = handle_answers(h, h->ids, n, o, &a);
@@ -400,18 +394,14 @@ ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    attn_take_id *take, void *user)
 {
-    struct handle_answer a;
+    struct handle_answer a = { .take_id = take, .user = user };
     int wrong = handle_begin(m, h);
 
     if (wrong)
         return wrong;
     if (!take)
         return handle_fail(h, ATTN_ERROR_NULL,
-                           "there is no function to take "
-                           "the ids");
-    memset(&a, 0, sizeof a);
-    a.take_id = take;
-    a.user = user;
+                           "there is no function to take the ids");
     wrong = handle_answers(h, ids, n, o, &a);
     return wrong ? wrong : a.n;
 }
@@ -426,7 +416,6 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
 {
     const struct attn_model *m = h->model;
     struct attn_search_options o;
-    struct attn_score_request r;
     const int64_t most = attn_min(h->output + 1, m->max_target);
     int wrong;
 
@@ -437,19 +426,20 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
     if (target_n < 1 || target_n > most)
         return handle_longer(h, "tokens of the target, the end counted",
                              target_n, most);
-    memset(&r, 0, sizeof r);
-    r.model = m;
-    r.bound = h->bound;
-    r.start = o.start;
-    r.prefix = o.prefix;
-    r.prefix_n = o.prefix_n;
-    r.source = source;
-    r.source_n = n;
-    r.target = target;
-    r.target_n = target_n;
-    r.parallel = h->parallel;
-    r.memory = h->work;
-    r.bytes = h->work_bytes;
+    const struct attn_score_request r = {
+        .model = m,
+        .bound = h->bound,
+        .start = o.start,
+        .prefix = o.prefix,
+        .prefix_n = o.prefix_n,
+        .source = source,
+        .source_n = n,
+        .target = target,
+        .target_n = target_n,
+        .parallel = h->parallel,
+        .memory = h->work,
+        .bytes = h->work_bytes,
+    };
     wrong = attn_score_pair(&r, h->scores);
     if (wrong)
         return handle_refuse(h, wrong);

@@ -18,13 +18,12 @@ static int handle_sizes(struct attn_handle *h,
 
 static int64_t handle_work(const struct attn_handle *h)
 {
-    struct attn_batch b;
-
-    memset(&b, 0, sizeof b);
-    b.sequences = 1;
-    b.rows = h->input;
-    b.key_rows = h->input;
-    b.parallel = h->parallel;
+    const struct attn_batch b = {
+        .sequences = 1,
+        .rows = h->input,
+        .key_rows = h->input,
+        .parallel = h->parallel,
+    };
     return attn_batch_bytes(h->model, &b);
 }
 
@@ -34,21 +33,18 @@ static int64_t handle_rows(struct attn_handle *h, struct attn_batch *b,
                            int64_t n, float *out)
 {
     const struct attn_model *m = h->model;
-    int32_t start[2];
-    int wrong;
+    const int32_t start[2] = { 0, (int32_t)n };
 
     if (n < 1)
         return handle_fail(h, ATTN_ERROR_LENGTH, "the input is empty");
     if (n > h->input)
         return handle_longer(h, "tokens or rows of the input", n, h->input);
-    start[0] = 0;
-    start[1] = (int32_t)n;
     b->sequences = 1;
     b->rows = n;
     b->start = start;
     b->output = out;
     b->parallel = h->parallel;
-    wrong = attn_encode_batch(m, h->bound, b, h->work, h->work_bytes);
+    const int wrong = attn_encode_batch(m, h->bound, b, h->work, h->work_bytes);
     if (wrong)
         return handle_refuse(h, wrong);
     return m->output_pooled ? 1 : n + m->class_token;
@@ -57,28 +53,20 @@ static int64_t handle_rows(struct attn_handle *h, struct attn_batch *b,
 ATTN_API int64_t attn_encode(const struct attn_model *m, struct attn_handle *h,
                              const int32_t *ids, int64_t n, float *out)
 {
-    struct attn_batch b;
+    struct attn_batch b = { .ids = ids };
     const int wrong = handle_begin(m, h);
 
-    if (wrong)
-        return wrong;
-    memset(&b, 0, sizeof b);
-    b.ids = ids;
-    return handle_rows(h, &b, n, out);
+    return wrong ? wrong : handle_rows(h, &b, n, out);
 }
 
 ATTN_API int64_t attn_encode_rows(const struct attn_model *m,
                                   struct attn_handle *h, const float *rows,
                                   int64_t n, float *out)
 {
-    struct attn_batch b;
+    struct attn_batch b = { .input = rows };
     const int wrong = handle_begin(m, h);
 
-    if (wrong)
-        return wrong;
-    memset(&b, 0, sizeof b);
-    b.input = rows;
-    return handle_rows(h, &b, n, out);
+    return wrong ? wrong : handle_rows(h, &b, n, out);
 }
 
 ATTN_API int64_t attn_embed(const struct attn_model *m, struct attn_handle *h,
@@ -90,9 +78,7 @@ ATTN_API int64_t attn_embed(const struct attn_model *m, struct attn_handle *h,
     if (wrong)
         return wrong;
     n = handle_question(h, text, bytes);
-    if (n < 0)
-        return n;
-    return attn_encode(m, h, h->ids, n, out);
+    return n < 0 ? n : attn_encode(m, h, h->ids, n, out);
 }
 
 /* Converts two texts to ids with token types. Returns their number, or an
@@ -131,20 +117,16 @@ ATTN_API int64_t attn_embed_pair(const struct attn_model *m,
                                  int64_t bytes, const char *other,
                                  int64_t other_bytes, float *out)
 {
-    struct attn_batch b;
+    struct attn_batch b = { .ids = NULL };
     const int wrong = handle_begin(m, h);
     int64_t n;
 
     if (wrong)
         return wrong;
     n = handle_pair(h, text, bytes, other, other_bytes);
-    if (n < 0)
-        return n;
-    memset(&b, 0, sizeof b);
     b.ids = h->ids;
-    if (m->types > 1)
-        b.types = h->target_ids;
-    return handle_rows(h, &b, n, out);
+    b.types = m->types > 1 ? h->target_ids : NULL;
+    return n < 0 ? n : handle_rows(h, &b, n, out);
 }
 
 ATTN_API int64_t attn_attend(const struct attn_model *m, struct attn_handle *h,
@@ -152,8 +134,14 @@ ATTN_API int64_t attn_attend(const struct attn_model *m, struct attn_handle *h,
                              const float *key, const float *value, int64_t keys,
                              float *out)
 {
-    struct attn_batch b;
-    int32_t key_start[2];
+    const int32_t key_start[2] = { 0, (int32_t)keys };
+    struct attn_batch b = {
+        .query = query,
+        .key = key,
+        .value = value,
+        .key_rows = keys,
+        .key_start = key_start,
+    };
     const int wrong = handle_begin(m, h);
 
     if (wrong)
@@ -162,13 +150,5 @@ ATTN_API int64_t attn_attend(const struct attn_model *m, struct attn_handle *h,
         return handle_fail(h, ATTN_ERROR_LENGTH, "there are no keys");
     if (keys > h->input)
         return handle_longer(h, "keys", keys, h->input);
-    memset(&b, 0, sizeof b);
-    key_start[0] = 0;
-    key_start[1] = (int32_t)keys;
-    b.query = query;
-    b.key = key;
-    b.value = value;
-    b.key_rows = keys;
-    b.key_start = key_start;
     return handle_rows(h, &b, queries, out);
 }
