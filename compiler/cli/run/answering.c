@@ -3,28 +3,6 @@
 #include "cli/run/answering.h"
 
 /* ---- messages ---- */
-void program_fail(struct program *p, int code, const char *fmt, ...)
-{
-    char text[2 * ATTN_WHY];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    error_at((Pos){ 0 }, "%s", text);
-    p->status = code;
-}
-
-void program_warn(struct program *p, const char *fmt, ...)
-{
-    char text[2 * ATTN_WHY];
-    va_list ap;
-    (void)p;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    warning_at((Pos){ 0 }, "%s", text);
-}
-
 /* Stores the first message about a part, for its answer. The three blocks of a
  * model of `kind: attention` are one question, whose message is that of the
  * last bad block. */

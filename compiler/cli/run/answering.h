@@ -68,10 +68,9 @@ void rows_answers(struct program *p);
 #define chat_of_spec (p->of->chat)
 #define state_may_replace(p) ((void)(p)) /* checked before by guard.c */
 
-void program_fail(struct program *p, int code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-void program_warn(struct program *p, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+#define program_fail(p, code, ...) \
+    (error_at((Pos){ 0 }, __VA_ARGS__), (void)((p)->status = (code)))
+#define program_warn(p, ...) ((void)(p), warning_at((Pos){ 0 }, __VA_ARGS__))
 void program_refuse(struct program *p, int64_t line);
 const char *program_map(struct program *p, const char *path, int64_t *bytes);
 void state_put(struct program *p, const char *state, int64_t bytes);
