@@ -9029,22 +9029,6 @@ static void program_free(struct program *p)
     free(p->in.buffer);
 }
 
-/* Returns the use that the options select, one of ATTN_FOR_LINES etc. If they
- * cannot be combined, prints a message and sets p->status. */
-static int program_use(struct program *p);
-/* Called before the first line is read, and after the last. */
-static void program_prepare(struct program *p);
-static void program_finish(struct program *p);
-/* Converts a line to ids, which are appended to the batch at `ids`. Returns
- * their number, or -1. */
-static int64_t program_question(struct program *p, const char *line,
-                                int64_t bytes, int32_t *ids);
-/* Returns how many rows of a part are kept, or -1 with p->why. */
-static int64_t program_part(struct program *p, int64_t rows);
-/* Prints the answers to the parts of a batch, each a line or a block of
- * lines. */
-static void program_answer(struct program *p);
-
 #define PROGRAM_ATTNC "0.1.0"
 
 static const struct program_option program_option[] = {
@@ -9240,301 +9224,6 @@ static const struct attn_synonym program_synonym[] = {
           "-? --usage --man --h" },
 };
 
-/* program_words.c: parses the command line by the rows of program_option
- * ("--seed 7", "--seed=7", "-n9"), and answers --help and --version. */
-
-static void *option_at(struct program *p, const struct program_option *o)
-{
-    return (char *)p + o->at;
-}
-
-static int program_alone(const struct program *p)
-{
-    return p->file || p->m->weights_bytes == 0;
-}
-
-/* Returns what the user probably meant by an unknown option, or NULL. */
-static const char *option_hint(const struct program *p, const char *word,
-                               int how)
-{
-    const char *names[PROGRAM_OPTIONS + 3];
-    struct attn_options o;
-
-    o.names = 0;
-    for (; o.names < PROGRAM_OPTIONS; o.names++)
-        names[o.names] = program_option[o.names].name;
-    names[o.names] = "<";
-    names[o.names + 1] = ">";
-    names[o.names + 2] = "FILE.weights";
-    o.names += program_alone(p) ? 2 : 3;
-    o.name = names;
-    o.synonym = program_synonym;
-    o.synonyms = (int)(sizeof program_synonym / sizeof *program_synonym);
-    return attn_option_hint(word, &o, how);
-}
-
-/* Returns the row of an option, or NULL if there is none. Sets *value if the
- * word contains it too. A word such as -ngl is not -n with a value. */
-static const struct program_option *
-option_of(const struct program *p, const char *word, const char **value)
-{
-    const int is_long = strncmp(word, "--", 2) == 0;
-
-    *value = NULL;
-    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
-        const struct program_option *o = &program_option[i];
-        const size_t n = strlen(o->name);
-        if (strncmp(word, o->name, n) != 0)
-            continue;
-        if (word[n] == '\0')
-            return o;
-        if (!o->takes || (is_long && word[n] != '=') || (!is_long && n > 2)
-            || (!is_long && word[n] == '=')
-            || (!is_long && option_hint(p, word, ATTN_HINT_NAMED)))
-            continue;
-        *value = word + n + is_long;
-        return o;
-    }
-    return NULL;
-}
-
-static void option_unknown(struct program *p, const char *word)
-{
-    const char *hint = option_hint(p, word, ATTN_HINT_NEAR);
-    const size_t n = strcspn(word, "=");
-    char quoted[ATTN_QUOTED];
-
-    attn_quote(word, (int64_t)n, quoted);
-    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
-        const struct program_option *o = &program_option[i];
-        if (strncmp(o->name, word, n) != 0 || o->name[n])
-            continue;
-        if (o->takes)
-            program_fail(p, 2, "%s takes its value without '=': %s %s", o->name,
-                         o->name, o->takes);
-        else
-            program_fail(p, 2, "%s takes no value", o->name);
-        return;
-    }
-    if (!hint)
-        program_fail(p, 2, "unknown option '%s'; --help lists them", quoted);
-    else
-        program_fail(p, 2,
-                     *hint >= 'a' && *hint <= 'z'
-                         ? "unknown option '%s': %s"
-                         : "unknown option '%s': did you mean %s?",
-                     quoted, hint);
-}
-
-/* ---- values ---- */
-
-static double option_number(struct program *p, const struct program_option *o,
-                            const char *text)
-{
-    const int whole = o->kind == OPTION_WHOLE;
-    char *end, quoted[ATTN_QUOTED];
-    double x;
-
-    errno = 0;
-    x = strtod(text, &end);
-    attn_quote(text, (int64_t)strlen(text), quoted);
-    if (end == text || *end != '\0' || errno != 0 || !(x - x >= 0.0)
-        || (whole && x != floor(x)))
-        program_fail(p, 2, "%s takes a%s number, not '%s'", o->name,
-                     whole ? " whole" : "", quoted);
-    else if (x < o->least || x > o->most)
-        program_fail(p, 2, "%s %s is out of range: %.12g to %.12g", o->name,
-                     quoted, o->least, o->most);
-    return x;
-}
-
-static void option_add(struct program *p, struct program_list *l,
-                       const char *text)
-{
-    const size_t bytes = (size_t)(l->n + 1) * sizeof *l->at;
-    const char **at = realloc(l->at, bytes);
-
-    if (!at) {
-        program_fail(p, 5, "out of memory");
-        return;
-    }
-    l->at = at;
-    l->at[l->n] = text;
-    l->n++;
-}
-
-static void option_take(struct program *p, const struct program_option *o,
-                        const char *text)
-{
-    void *at = option_at(p, o);
-    double x = 0.0;
-
-    if (o->kind == OPTION_WHOLE || o->kind == OPTION_REAL)
-        x = option_number(p, o, text);
-    if (p->status != 0)
-        return;
-    if (o->kind == OPTION_FLAG)
-        *(bool *)at = true;
-    else if (o->kind == OPTION_WHOLE)
-        *(int64_t *)at = (int64_t)x;
-    else if (o->kind == OPTION_REAL)
-        *(float *)at = (float)x;
-    else if (o->kind == OPTION_TEXT)
-        *(const char **)at = text;
-    else
-        option_add(p, at, text);
-    p->given |= (uint64_t)1 << (o - program_option);
-}
-
-static void option_defaults(struct program *p)
-{
-    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
-        const struct program_option *o = &program_option[i];
-        if (o->kind == OPTION_WHOLE)
-            *(int64_t *)option_at(p, o) = (int64_t)o->default_value;
-        if (o->kind == OPTION_REAL)
-            *(float *)option_at(p, o) = (float)o->default_value;
-    }
-}
-
-/* ---- help ---- */
-
-static void program_usage(const struct program *p, FILE *to)
-{
-    fprintf(to, "usage: %s [options]%s < lines\n", p->name,
-            program_alone(p) ? "" : " model.weights");
-}
-
-static void program_help(struct program *p)
-{
-    const char *group = "";
-
-    program_usage(p, stdout);
-    printf("%s answers each line of stdin.\n", p->m->name);
-    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
-        const struct program_option *o = &program_option[i];
-        char left[64];
-        snprintf(left, sizeof left, "%s%s%s", o->name,
-                 !o->takes           ? ""
-                 : o->name[1] == '-' ? "="
-                                     : " ",
-                 o->takes ? o->takes : "");
-        if (strcmp(group, o->group) != 0)
-            printf("\n%s:\n", o->group);
-        group = o->group;
-        printf("  %-27s %s\n", left, o->help);
-    }
-    printf("\nExit codes: 0 done, 2 usage, 3 bad input, 4 input or output, "
-           "5 memory,\n6 a processor that it is not made for.\n");
-    program_flush(p, stdout);
-}
-
-static void program_version(struct program *p)
-{
-    printf("%s, made by attnc %s: spec %016llx, weights %016llx\n", p->m->name,
-           PROGRAM_ATTNC, (unsigned long long)p->m->spec_hash,
-           (unsigned long long)p->m->weights_hash);
-    program_flush(p, stdout);
-}
-
-/* ---- reading ---- */
-
-/* True if the words contain --help or -h, other than as the value of an
- * option. */
-static int words_help(const struct program *p, int n, char **word)
-{
-    const char *value;
-
-    for (int i = 0; i < n && strcmp(word[i], "--") != 0; i++) {
-        const struct program_option *o = option_of(p, word[i], &value);
-        if (strcmp(word[i], "-h") == 0 || strcmp(word[i], "--help") == 0)
-            return 1;
-        if (o && o->takes && !value)
-            i++;
-    }
-    return 0;
-}
-
-/* Parses an option, whose value may be `next`. Returns how many words it
- * used. */
-static int words_option(struct program *p, const char *word, const char *next)
-{
-    const char *value;
-    const struct program_option *o = option_of(p, word, &value);
-
-    if (!o)
-        option_unknown(p, word);
-    else if (o->takes && !value && !next)
-        program_fail(p, 2, "%s takes a value: %s %s", o->name, o->name,
-                     o->takes);
-    else {
-        const int apart = o->takes && !value;
-        option_take(p, o, apart ? next : value);
-        return apart ? 2 : 1;
-    }
-    return 1;
-}
-
-static void words_operand(struct program *p, const char *word)
-{
-    char quoted[ATTN_QUOTED], other[ATTN_QUOTED];
-
-    attn_quote(word, (int64_t)strlen(word), quoted);
-    if (program_alone(p)) {
-        program_fail(p, 2, "no file is taken: '%s'", quoted);
-    } else if (p->path) {
-        attn_quote(p->path, (int64_t)strlen(p->path), other);
-        program_fail(p, 2, "one file at a time: '%s' and '%s'", other, quoted);
-    } else
-        p->path = word;
-}
-
-/* Rejects options that do not apply to the selected use. */
-static void words_check(struct program *p)
-{
-    p->use = program_use(p);
-    for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
-        const struct program_option *o = &program_option[i];
-        if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)
-            program_fail(p, 2, "%s is for %s, not for %s", o->name,
-                         attn_use_text(o->use), attn_use_text(p->use));
-    }
-}
-
-/* Parses the command line. Returns 0 if nothing is left to do. */
-static int program_words(struct program *p, int n, char **word)
-{
-    int options = 1, i = 0;
-
-    option_defaults(p);
-    if (words_help(p, n, word)) {
-        program_help(p);
-        return 0;
-    }
-    while (i < n && p->status == 0 && !p->version) {
-        if (!options || word[i][0] != '-' || word[i][1] == '\0') {
-            words_operand(p, word[i]);
-            i++;
-        } else if (strcmp(word[i], "--") == 0) {
-            options = 0;
-            i++;
-        } else
-            i += words_option(p, word[i], i + 1 < n ? word[i + 1] : NULL);
-    }
-    if (p->status == 0 && p->version) {
-        program_version(p);
-        return 0;
-    }
-    if (p->status == 0)
-        words_check(p);
-    if (p->status == 0 && !p->path && !program_alone(p)) {
-        program_usage(p, stderr);
-        fprintf(stderr, "%s --help lists the options\n", p->name);
-        p->status = 2;
-    }
-    return p->status == 0;
-}
-
 /* program_file.c: maps the files that the program reads: the weights and a
  * saved state. If one is truncated while in use, the program reports that and
  * exits with status 4. */
@@ -9652,8 +9341,7 @@ static void program_weights(struct program *p)
                 (unsigned long long)(h.random - 1));
 }
 
-/* program_lines.c: reads lines from stdin, converts them to tokens or numbers,
- * and collects them in parts. */
+/* program_lines.c: reads lines from stdin and converts them to tokens. */
 
 /* ---- tokens ---- */
 
@@ -9693,7 +9381,248 @@ static int program_line(struct program *p, int wait, const char **text,
     return state;
 }
 
-/* ---- parts ---- */
+static void program_open_lines(struct program *p)
+{
+    p->in.ending = '\n';
+    p->in.buffer = malloc(ATTN_LINE + 1);
+    if (!p->in.buffer)
+        program_fail(p, 5, "out of memory");
+}
+
+/* program_generate.c: answers each line by a search, whose settings come from
+ * the spec and the options. All lines of a batch are searched together. */
+
+static struct { /* static, because only the files that generate need it */
+    struct attn_search_options o;
+    int64_t answered, fewer; /* number of lines answered; of those with fewer
+                              * than --nbest answers */
+} search;
+
+/* Returns the use that the options select, one of ATTN_FOR_LINES etc. If they
+ * cannot be combined, prints a message and sets p->status. */
+static int program_use(struct program *p)
+{
+    const int prompt = p->prompt || p->load_state;
+    const int use = p->score ? ATTN_FOR_SCORE
+                  : p->chat  ? ATTN_FOR_CHAT
+                  : prompt   ? ATTN_FOR_PROMPT
+                             : ATTN_FOR_LINES;
+    const char *wrong = attn_settings_wrong(&p->set, use);
+
+    if (p->chat && p->prompt)
+        program_fail(p, 2, "--chat reads turns from stdin: leave out --prompt");
+    else if (wrong)
+        program_fail(p, 2, "%s", wrong);
+    return use;
+}
+
+/* ---- options ---- */
+
+/* Appends the tokens of an option's text to r, which has n tokens. Returns how
+ * many were appended; 0 after a message. */
+static int64_t option_tokens(struct program *p, const char *option,
+                             const char *text, struct room *r, int64_t n)
+{
+    const int64_t bytes = (int64_t)strlen(text);
+    char quoted[ATTN_QUOTED];
+    const int64_t most = program_most(p, &p->target, bytes);
+    int32_t *ids = program_grow(p, r, (n + most) * 4);
+
+    if (!ids)
+        return 0;
+    const int64_t found = program_tokens(p, &p->target, TOKENS_PLAIN, text,
+                                         bytes, ids + n);
+    if (found >= 0 || p->status != 0)
+        return attn_max(found, 0);
+    attn_quote(text, bytes, quoted);
+    program_fail(p, 2, "%s '%s': %s", option, quoted, p->why);
+    return 0;
+}
+
+/* Lists the suppressed sequences, each preceded by its length: those of the
+ * spec, then those of --suppress. */
+static void program_suppress(struct program *p)
+{
+    int64_t n = search.o.process.suppress_size;
+
+    if (p->suppress.n == 0)
+        return;
+    if (program_grow(p, &p->suppressed, (n + 1) * 4) && n > 0)
+        memcpy(p->suppressed.at, search.o.process.suppress, (size_t)n * 4);
+    for (int64_t i = 0; i < p->suppress.n && p->status == 0; i++) {
+        const int64_t found = option_tokens(p, "--suppress", p->suppress.at[i],
+                                            &p->suppressed, n + 1);
+        int32_t *ids = p->suppressed.at;
+        if (found == 0)
+            continue;
+        ids[n] = (int32_t)found;
+        n += found + 1;
+    }
+    search.o.process.suppress = p->suppressed.at;
+    search.o.process.suppress_size = n;
+}
+
+/* Called before the first line is read. */
+static void program_prepare(struct program *p)
+{
+    options_of_spec(&search.o);
+    attn_settings_apply(&p->set, spec_states_beam, p->seed, &search.o);
+    search.o.parallel = p->parallel;
+    program_suppress(p);
+    if (p->set.prefix && p->status == 0) {
+        search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
+                                          &p->prefix, 0);
+        search.o.prefix = p->prefix.at;
+    }
+    if (p->status == 0 && search.o.end >= p->m->target_vocab)
+        program_fail(p, 2, "--end-token %d: the target has %lld tokens",
+                     (int)search.o.end, (long long)p->m->target_vocab);
+}
+
+/* ---- lines ---- */
+
+/* Converts a line to ids, which are appended to the batch at `ids`. Returns
+ * their number, or -1. */
+static int64_t program_question(struct program *p, const char *line,
+                                int64_t bytes, int32_t *ids)
+{
+    return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
+}
+
+/* Checks that the model has room for the rows of a part and an answer. Returns
+ * how many rows are kept, or -1 with p->why. */
+static int64_t program_part(struct program *p, int64_t rows)
+{
+    const struct attn_search_options *o = &search.o;
+    const int64_t cut = o->max_input > 0 ? attn_min(rows, o->max_input) : rows;
+    const int64_t most = attn_search_source(p->m);
+    const int64_t lead = attn_search_lead(p->m, o, cut);
+    const int64_t answer = attn_max(search.o.prefix_n, 1);
+
+    if (!attn_search_asks(p->m, o, rows))
+        return rows;
+    if (cut > most || lead > p->m->max_target)
+        return program_wrong(
+            p,
+            "the %s has %lld %s, the model takes %lld "
+            "(max_len%s); --max-input=N cuts it",
+            p->m->input_width > 0 ? "block" : "line", (long long)rows,
+            p->m->input_width > 0 ? "rows" : "tokens", (long long)most,
+            p->m->class_token ? ", which counts the class token" : "");
+    if (attn_search_limit(p->m, o, cut, lead) < answer)
+        return program_wrong(p,
+                             "no room is left for an answer of %lld tokens to "
+                             "a line of %lld",
+                             (long long)answer, (long long)rows);
+    return rows;
+}
+
+static void print_answer(struct program *p, const struct attn_hypothesis *h,
+                         FILE *to)
+{
+    (void)p;
+    for (int64_t i = 0; i < h->n; i++)
+        fprintf(to, i > 0 ? " %d" : "%d", (int)h->tokens[i]);
+}
+
+/* Searches for answers to the parts that are questions. Sets asks[i] if part i
+ * is one, and writes out[] and found[] for the questions in order. Returns 0
+ * after a message. */
+static int program_find(struct program *p, int *asks, int64_t *found,
+                        struct attn_hypothesis *out)
+{
+    int64_t longest = 0, n = 0;
+    int32_t start[PROGRAM_PARTS + 1];
+
+    start[0] = 0;
+    for (int64_t i = 0; i < p->parts; i++) {
+        const int64_t rows = p->start[i + 1] - p->start[i];
+        asks[i] = !p->bad[i] && attn_search_asks(p->m, &search.o, rows);
+        if (asks[i]) {
+            n++;
+            start[n] = p->start[i + 1];
+            longest = attn_max(longest, rows);
+        }
+    }
+    if (n == 0)
+        return 1;
+    const int64_t bytes = attn_search_bytes(p->m, &search.o, n, start[n],
+                                            longest);
+    if (!program_grow(p, &p->work, bytes))
+        return 0;
+    const struct attn_search_request request = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .sentences = n,
+        .ids = p->m->input_width > 0 ? NULL : p->items.at,
+        .input = p->m->input_width > 0 ? p->items.at : NULL,
+        .start = start,
+        .memory = p->work.at,
+        .bytes = bytes,
+    };
+    const int wrong = (int)attn_search(&request, out, found);
+    if (wrong == 0)
+        return 1;
+    program_fail(p, 70, "internal error: the search failed");
+    return 0;
+}
+
+/* Prints the `found` answers to part i. */
+static void print_answers(struct program *p, int64_t i,
+                          const struct attn_hypothesis *h, int64_t found)
+{
+    if (found == ATTN_ERROR_FINITE) {
+        program_wrong(p, "%s", attn_error_text(found));
+        program_refuse(p, p->last[i]);
+    }
+    for (int64_t k = 0; k < found; k++) {
+        if (p->set.nbest > 0)
+            printf("%lld\t", (long long)p->last[i]);
+        if (p->set.scores)
+            printf("%.7g\t", (double)h[k].score);
+        print_answer(p, &h[k], stdout);
+        putchar('\n');
+    }
+    if (found <= 0 && p->set.nbest <= 0)
+        putchar('\n');
+}
+
+/* Prints the answers to the parts of a batch, each a line or a block of
+ * lines. */
+static void program_answer(struct program *p)
+{
+    const int64_t results = search.o.results;
+    int64_t found[PROGRAM_PARTS], k = 0;
+    int asks[PROGRAM_PARTS];
+    struct attn_hypothesis *out = program_grow(p, &p->found,
+                                               PROGRAM_PARTS * results
+                                                   * (int64_t)sizeof *out);
+
+    if (!out || !program_find(p, asks, found, out))
+        return;
+    for (int64_t i = 0; i < p->parts; i++) {
+        print_answers(p, i, out + k * results, asks[i] ? found[k] : 0);
+        if (!asks[i])
+            continue;
+        search.fewer += found[k] >= 0 && found[k] < results;
+        k++;
+    }
+    search.answered += p->parts;
+}
+
+/* Called after the last line. */
+static void program_finish(struct program *p)
+{
+    if (search.fewer > 0 && p->status <= 3)
+        program_warn(p,
+                     "--nbest %lld: fewer answers to %lld of %lld lines: a "
+                     "beam of %lld found no more, a wider --beam may",
+                     (long long)search.o.results, (long long)search.fewer,
+                     (long long)search.answered, (long long)search.o.beam);
+}
+
+/* program_parts.c: collects lines in parts, and answers them in batches. */
 
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)
@@ -9812,14 +9741,6 @@ static int program_read(struct program *p, int64_t most)
     return p->parts > 0 && p->status <= 3;
 }
 
-static void program_open_lines(struct program *p)
-{
-    p->in.ending = '\n';
-    p->in.buffer = malloc(ATTN_LINE + 1);
-    if (!p->in.buffer)
-        program_fail(p, 5, "out of memory");
-}
-
 static void program_run(struct program *p)
 {
     int64_t most = p->m->kind == ATTN_ATTENTION ? 3 : PROGRAM_PARTS;
@@ -9838,231 +9759,6 @@ static void program_run(struct program *p)
             program_flush(p, stdout);
     }
     program_finish(p);
-}
-
-/* program_generate.c: answers each line by a search, whose settings come from
- * the spec and the options. All lines of a batch are searched together. */
-
-static struct { /* static, because only the files that generate need it */
-    struct attn_search_options o;
-    int64_t answered, fewer; /* number of lines answered; of those with fewer
-                              * than --nbest answers */
-} search;
-
-static int program_use(struct program *p)
-{
-    const int prompt = p->prompt || p->load_state;
-    const int use = p->score ? ATTN_FOR_SCORE
-                  : p->chat  ? ATTN_FOR_CHAT
-                  : prompt   ? ATTN_FOR_PROMPT
-                             : ATTN_FOR_LINES;
-    const char *wrong = attn_settings_wrong(&p->set, use);
-
-    if (p->chat && p->prompt)
-        program_fail(p, 2, "--chat reads turns from stdin: leave out --prompt");
-    else if (wrong)
-        program_fail(p, 2, "%s", wrong);
-    return use;
-}
-
-/* ---- options ---- */
-
-/* Appends the tokens of an option's text to r, which has n tokens. Returns how
- * many were appended; 0 after a message. */
-static int64_t option_tokens(struct program *p, const char *option,
-                             const char *text, struct room *r, int64_t n)
-{
-    const int64_t bytes = (int64_t)strlen(text);
-    char quoted[ATTN_QUOTED];
-    const int64_t most = program_most(p, &p->target, bytes);
-    int32_t *ids = program_grow(p, r, (n + most) * 4);
-
-    if (!ids)
-        return 0;
-    const int64_t found = program_tokens(p, &p->target, TOKENS_PLAIN, text,
-                                         bytes, ids + n);
-    if (found >= 0 || p->status != 0)
-        return attn_max(found, 0);
-    attn_quote(text, bytes, quoted);
-    program_fail(p, 2, "%s '%s': %s", option, quoted, p->why);
-    return 0;
-}
-
-/* Lists the suppressed sequences, each preceded by its length: those of the
- * spec, then those of --suppress. */
-static void program_suppress(struct program *p)
-{
-    int64_t n = search.o.process.suppress_size;
-
-    if (p->suppress.n == 0)
-        return;
-    if (program_grow(p, &p->suppressed, (n + 1) * 4) && n > 0)
-        memcpy(p->suppressed.at, search.o.process.suppress, (size_t)n * 4);
-    for (int64_t i = 0; i < p->suppress.n && p->status == 0; i++) {
-        const int64_t found = option_tokens(p, "--suppress", p->suppress.at[i],
-                                            &p->suppressed, n + 1);
-        int32_t *ids = p->suppressed.at;
-        if (found == 0)
-            continue;
-        ids[n] = (int32_t)found;
-        n += found + 1;
-    }
-    search.o.process.suppress = p->suppressed.at;
-    search.o.process.suppress_size = n;
-}
-
-static void program_prepare(struct program *p)
-{
-    options_of_spec(&search.o);
-    attn_settings_apply(&p->set, spec_states_beam, p->seed, &search.o);
-    search.o.parallel = p->parallel;
-    program_suppress(p);
-    if (p->set.prefix && p->status == 0) {
-        search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
-                                          &p->prefix, 0);
-        search.o.prefix = p->prefix.at;
-    }
-    if (p->status == 0 && search.o.end >= p->m->target_vocab)
-        program_fail(p, 2, "--end-token %d: the target has %lld tokens",
-                     (int)search.o.end, (long long)p->m->target_vocab);
-}
-
-/* ---- lines ---- */
-
-/* Converts a line to ids, and checks that the model has room for them and an
- * answer. */
-static int64_t program_question(struct program *p, const char *line,
-                                int64_t bytes, int32_t *ids)
-{
-    return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
-}
-
-static int64_t program_part(struct program *p, int64_t rows)
-{
-    const struct attn_search_options *o = &search.o;
-    const int64_t cut = o->max_input > 0 ? attn_min(rows, o->max_input) : rows;
-    const int64_t most = attn_search_source(p->m);
-    const int64_t lead = attn_search_lead(p->m, o, cut);
-    const int64_t answer = attn_max(search.o.prefix_n, 1);
-
-    if (!attn_search_asks(p->m, o, rows))
-        return rows;
-    if (cut > most || lead > p->m->max_target)
-        return program_wrong(
-            p,
-            "the %s has %lld %s, the model takes %lld "
-            "(max_len%s); --max-input=N cuts it",
-            p->m->input_width > 0 ? "block" : "line", (long long)rows,
-            p->m->input_width > 0 ? "rows" : "tokens", (long long)most,
-            p->m->class_token ? ", which counts the class token" : "");
-    if (attn_search_limit(p->m, o, cut, lead) < answer)
-        return program_wrong(p,
-                             "no room is left for an answer of %lld tokens to "
-                             "a line of %lld",
-                             (long long)answer, (long long)rows);
-    return rows;
-}
-
-static void print_answer(struct program *p, const struct attn_hypothesis *h,
-                         FILE *to)
-{
-    (void)p;
-    for (int64_t i = 0; i < h->n; i++)
-        fprintf(to, i > 0 ? " %d" : "%d", (int)h->tokens[i]);
-}
-
-/* Searches for answers to the parts that are questions. Sets asks[i] if part i
- * is one, and writes out[] and found[] for the questions in order. Returns 0
- * after a message. */
-static int program_find(struct program *p, int *asks, int64_t *found,
-                        struct attn_hypothesis *out)
-{
-    int64_t longest = 0, n = 0;
-    int32_t start[PROGRAM_PARTS + 1];
-
-    start[0] = 0;
-    for (int64_t i = 0; i < p->parts; i++) {
-        const int64_t rows = p->start[i + 1] - p->start[i];
-        asks[i] = !p->bad[i] && attn_search_asks(p->m, &search.o, rows);
-        if (asks[i]) {
-            n++;
-            start[n] = p->start[i + 1];
-            longest = attn_max(longest, rows);
-        }
-    }
-    if (n == 0)
-        return 1;
-    const int64_t bytes = attn_search_bytes(p->m, &search.o, n, start[n],
-                                            longest);
-    if (!program_grow(p, &p->work, bytes))
-        return 0;
-    const struct attn_search_request request = {
-        .model = p->m,
-        .bound = p->bound.at,
-        .o = &search.o,
-        .sentences = n,
-        .ids = p->m->input_width > 0 ? NULL : p->items.at,
-        .input = p->m->input_width > 0 ? p->items.at : NULL,
-        .start = start,
-        .memory = p->work.at,
-        .bytes = bytes,
-    };
-    const int wrong = (int)attn_search(&request, out, found);
-    if (wrong == 0)
-        return 1;
-    program_fail(p, 70, "internal error: the search failed");
-    return 0;
-}
-
-/* Prints the `found` answers to part i. */
-static void print_answers(struct program *p, int64_t i,
-                          const struct attn_hypothesis *h, int64_t found)
-{
-    if (found == ATTN_ERROR_FINITE) {
-        program_wrong(p, "%s", attn_error_text(found));
-        program_refuse(p, p->last[i]);
-    }
-    for (int64_t k = 0; k < found; k++) {
-        if (p->set.nbest > 0)
-            printf("%lld\t", (long long)p->last[i]);
-        if (p->set.scores)
-            printf("%.7g\t", (double)h[k].score);
-        print_answer(p, &h[k], stdout);
-        putchar('\n');
-    }
-    if (found <= 0 && p->set.nbest <= 0)
-        putchar('\n');
-}
-
-static void program_answer(struct program *p)
-{
-    const int64_t results = search.o.results;
-    int64_t found[PROGRAM_PARTS], k = 0;
-    int asks[PROGRAM_PARTS];
-    struct attn_hypothesis *out = program_grow(p, &p->found,
-                                               PROGRAM_PARTS * results
-                                                   * (int64_t)sizeof *out);
-
-    if (!out || !program_find(p, asks, found, out))
-        return;
-    for (int64_t i = 0; i < p->parts; i++) {
-        print_answers(p, i, out + k * results, asks[i] ? found[k] : 0);
-        if (!asks[i])
-            continue;
-        search.fewer += found[k] >= 0 && found[k] < results;
-        k++;
-    }
-    search.answered += p->parts;
-}
-
-static void program_finish(struct program *p)
-{
-    if (search.fewer > 0 && p->status <= 3)
-        program_warn(p,
-                     "--nbest %lld: fewer answers to %lld of %lld lines: a "
-                     "beam of %lld found no more, a wider --beam may",
-                     (long long)search.o.results, (long long)search.fewer,
-                     (long long)search.answered, (long long)search.o.beam);
 }
 
 /* program_score.c: --score. Each line is an input, a tab, and an output. The
@@ -10645,6 +10341,301 @@ static void program_answers(struct program *p)
         program_scores(p);
     else
         program_run(p);
+}
+
+/* program_words.c: parses the command line by the rows of program_option
+ * ("--seed 7", "--seed=7", "-n9"), and answers --help and --version. */
+
+static void *option_at(struct program *p, const struct program_option *o)
+{
+    return (char *)p + o->at;
+}
+
+static int program_alone(const struct program *p)
+{
+    return p->file || p->m->weights_bytes == 0;
+}
+
+/* Returns what the user probably meant by an unknown option, or NULL. */
+static const char *option_hint(const struct program *p, const char *word,
+                               int how)
+{
+    const char *names[PROGRAM_OPTIONS + 3];
+    struct attn_options o;
+
+    o.names = 0;
+    for (; o.names < PROGRAM_OPTIONS; o.names++)
+        names[o.names] = program_option[o.names].name;
+    names[o.names] = "<";
+    names[o.names + 1] = ">";
+    names[o.names + 2] = "FILE.weights";
+    o.names += program_alone(p) ? 2 : 3;
+    o.name = names;
+    o.synonym = program_synonym;
+    o.synonyms = (int)(sizeof program_synonym / sizeof *program_synonym);
+    return attn_option_hint(word, &o, how);
+}
+
+/* Returns the row of an option, or NULL if there is none. Sets *value if the
+ * word contains it too. A word such as -ngl is not -n with a value. */
+static const struct program_option *
+option_of(const struct program *p, const char *word, const char **value)
+{
+    const int is_long = strncmp(word, "--", 2) == 0;
+
+    *value = NULL;
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        const size_t n = strlen(o->name);
+        if (strncmp(word, o->name, n) != 0)
+            continue;
+        if (word[n] == '\0')
+            return o;
+        if (!o->takes || (is_long && word[n] != '=') || (!is_long && n > 2)
+            || (!is_long && word[n] == '=')
+            || (!is_long && option_hint(p, word, ATTN_HINT_NAMED)))
+            continue;
+        *value = word + n + is_long;
+        return o;
+    }
+    return NULL;
+}
+
+static void option_unknown(struct program *p, const char *word)
+{
+    const char *hint = option_hint(p, word, ATTN_HINT_NEAR);
+    const size_t n = strcspn(word, "=");
+    char quoted[ATTN_QUOTED];
+
+    attn_quote(word, (int64_t)n, quoted);
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        if (strncmp(o->name, word, n) != 0 || o->name[n])
+            continue;
+        if (o->takes)
+            program_fail(p, 2, "%s takes its value without '=': %s %s", o->name,
+                         o->name, o->takes);
+        else
+            program_fail(p, 2, "%s takes no value", o->name);
+        return;
+    }
+    if (!hint)
+        program_fail(p, 2, "unknown option '%s'; --help lists them", quoted);
+    else
+        program_fail(p, 2,
+                     *hint >= 'a' && *hint <= 'z'
+                         ? "unknown option '%s': %s"
+                         : "unknown option '%s': did you mean %s?",
+                     quoted, hint);
+}
+
+/* ---- values ---- */
+
+static double option_number(struct program *p, const struct program_option *o,
+                            const char *text)
+{
+    const int whole = o->kind == OPTION_WHOLE;
+    char *end, quoted[ATTN_QUOTED];
+    double x;
+
+    errno = 0;
+    x = strtod(text, &end);
+    attn_quote(text, (int64_t)strlen(text), quoted);
+    if (end == text || *end != '\0' || errno != 0 || !(x - x >= 0.0)
+        || (whole && x != floor(x)))
+        program_fail(p, 2, "%s takes a%s number, not '%s'", o->name,
+                     whole ? " whole" : "", quoted);
+    else if (x < o->least || x > o->most)
+        program_fail(p, 2, "%s %s is out of range: %.12g to %.12g", o->name,
+                     quoted, o->least, o->most);
+    return x;
+}
+
+static void option_add(struct program *p, struct program_list *l,
+                       const char *text)
+{
+    const size_t bytes = (size_t)(l->n + 1) * sizeof *l->at;
+    const char **at = realloc(l->at, bytes);
+
+    if (!at) {
+        program_fail(p, 5, "out of memory");
+        return;
+    }
+    l->at = at;
+    l->at[l->n] = text;
+    l->n++;
+}
+
+static void option_take(struct program *p, const struct program_option *o,
+                        const char *text)
+{
+    void *at = option_at(p, o);
+    double x = 0.0;
+
+    if (o->kind == OPTION_WHOLE || o->kind == OPTION_REAL)
+        x = option_number(p, o, text);
+    if (p->status != 0)
+        return;
+    if (o->kind == OPTION_FLAG)
+        *(bool *)at = true;
+    else if (o->kind == OPTION_WHOLE)
+        *(int64_t *)at = (int64_t)x;
+    else if (o->kind == OPTION_REAL)
+        *(float *)at = (float)x;
+    else if (o->kind == OPTION_TEXT)
+        *(const char **)at = text;
+    else
+        option_add(p, at, text);
+    p->given |= (uint64_t)1 << (o - program_option);
+}
+
+static void option_defaults(struct program *p)
+{
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        if (o->kind == OPTION_WHOLE)
+            *(int64_t *)option_at(p, o) = (int64_t)o->default_value;
+        if (o->kind == OPTION_REAL)
+            *(float *)option_at(p, o) = (float)o->default_value;
+    }
+}
+
+/* ---- help ---- */
+
+static void program_usage(const struct program *p, FILE *to)
+{
+    fprintf(to, "usage: %s [options]%s < lines\n", p->name,
+            program_alone(p) ? "" : " model.weights");
+}
+
+static void program_help(struct program *p)
+{
+    const char *group = "";
+
+    program_usage(p, stdout);
+    printf("%s answers each line of stdin.\n", p->m->name);
+    for (int i = 0; i < PROGRAM_OPTIONS; i++) {
+        const struct program_option *o = &program_option[i];
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", o->name,
+                 !o->takes           ? ""
+                 : o->name[1] == '-' ? "="
+                                     : " ",
+                 o->takes ? o->takes : "");
+        if (strcmp(group, o->group) != 0)
+            printf("\n%s:\n", o->group);
+        group = o->group;
+        printf("  %-27s %s\n", left, o->help);
+    }
+    printf("\nExit codes: 0 done, 2 usage, 3 bad input, 4 input or output, "
+           "5 memory,\n6 a processor that it is not made for.\n");
+    program_flush(p, stdout);
+}
+
+static void program_version(struct program *p)
+{
+    printf("%s, made by attnc %s: spec %016llx, weights %016llx\n", p->m->name,
+           PROGRAM_ATTNC, (unsigned long long)p->m->spec_hash,
+           (unsigned long long)p->m->weights_hash);
+    program_flush(p, stdout);
+}
+
+/* ---- reading ---- */
+
+/* True if the words contain --help or -h, other than as the value of an
+ * option. */
+static int words_help(const struct program *p, int n, char **word)
+{
+    const char *value;
+
+    for (int i = 0; i < n && strcmp(word[i], "--") != 0; i++) {
+        const struct program_option *o = option_of(p, word[i], &value);
+        if (strcmp(word[i], "-h") == 0 || strcmp(word[i], "--help") == 0)
+            return 1;
+        if (o && o->takes && !value)
+            i++;
+    }
+    return 0;
+}
+
+/* Parses an option, whose value may be `next`. Returns how many words it
+ * used. */
+static int words_option(struct program *p, const char *word, const char *next)
+{
+    const char *value;
+    const struct program_option *o = option_of(p, word, &value);
+
+    if (!o)
+        option_unknown(p, word);
+    else if (o->takes && !value && !next)
+        program_fail(p, 2, "%s takes a value: %s %s", o->name, o->name,
+                     o->takes);
+    else {
+        const int apart = o->takes && !value;
+        option_take(p, o, apart ? next : value);
+        return apart ? 2 : 1;
+    }
+    return 1;
+}
+
+static void words_operand(struct program *p, const char *word)
+{
+    char quoted[ATTN_QUOTED], other[ATTN_QUOTED];
+
+    attn_quote(word, (int64_t)strlen(word), quoted);
+    if (program_alone(p)) {
+        program_fail(p, 2, "no file is taken: '%s'", quoted);
+    } else if (p->path) {
+        attn_quote(p->path, (int64_t)strlen(p->path), other);
+        program_fail(p, 2, "one file at a time: '%s' and '%s'", other, quoted);
+    } else
+        p->path = word;
+}
+
+/* Rejects options that do not apply to the selected use. */
+static void words_check(struct program *p)
+{
+    p->use = program_use(p);
+    for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
+        const struct program_option *o = &program_option[i];
+        if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)
+            program_fail(p, 2, "%s is for %s, not for %s", o->name,
+                         attn_use_text(o->use), attn_use_text(p->use));
+    }
+}
+
+/* Parses the command line. Returns 0 if nothing is left to do. */
+static int program_words(struct program *p, int n, char **word)
+{
+    int options = 1, i = 0;
+
+    option_defaults(p);
+    if (words_help(p, n, word)) {
+        program_help(p);
+        return 0;
+    }
+    while (i < n && p->status == 0 && !p->version) {
+        if (!options || word[i][0] != '-' || word[i][1] == '\0') {
+            words_operand(p, word[i]);
+            i++;
+        } else if (strcmp(word[i], "--") == 0) {
+            options = 0;
+            i++;
+        } else
+            i += words_option(p, word[i], i + 1 < n ? word[i + 1] : NULL);
+    }
+    if (p->status == 0 && p->version) {
+        program_version(p);
+        return 0;
+    }
+    if (p->status == 0)
+        words_check(p);
+    if (p->status == 0 && !p->path && !program_alone(p)) {
+        program_usage(p, stderr);
+        fprintf(stderr, "%s --help lists the options\n", p->name);
+        p->status = 2;
+    }
+    return p->status == 0;
 }
 
 /* program_main.c: the main function of the program. */

@@ -58,19 +58,3 @@ static void program_free(struct program *p)
     free(p->turn.at);
     free(p->in.buffer);
 }
-
-/* Returns the use that the options select, one of ATTN_FOR_LINES etc. If they
- * cannot be combined, prints a message and sets p->status. */
-static int program_use(struct program *p);
-/* Called before the first line is read, and after the last. */
-static void program_prepare(struct program *p);
-static void program_finish(struct program *p);
-/* Converts a line to ids, which are appended to the batch at `ids`. Returns
- * their number, or -1. */
-static int64_t program_question(struct program *p, const char *line,
-                                int64_t bytes, int32_t *ids);
-/* Returns how many rows of a part are kept, or -1 with p->why. */
-static int64_t program_part(struct program *p, int64_t rows);
-/* Prints the answers to the parts of a batch, each a line or a block of
- * lines. */
-static void program_answer(struct program *p);

@@ -7,6 +7,8 @@ static struct { /* static, because only the files that generate need it */
                               * than --nbest answers */
 } search;
 
+/* Returns the use that the options select, one of ATTN_FOR_LINES etc. If they
+ * cannot be combined, prints a message and sets p->status. */
 static int program_use(struct program *p)
 {
     const int prompt = p->prompt || p->load_state;
@@ -69,6 +71,7 @@ static void program_suppress(struct program *p)
     search.o.process.suppress_size = n;
 }
 
+/* Called before the first line is read. */
 static void program_prepare(struct program *p)
 {
     options_of_spec(&search.o);
@@ -90,14 +93,16 @@ static void program_prepare(struct program *p)
 
 /* ---- lines ---- */
 
-/* Converts a line to ids, and checks that the model has room for them and an
- * answer. */
+/* Converts a line to ids, which are appended to the batch at `ids`. Returns
+ * their number, or -1. */
 static int64_t program_question(struct program *p, const char *line,
                                 int64_t bytes, int32_t *ids)
 {
     return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
 }
 
+/* Checks that the model has room for the rows of a part and an answer. Returns
+ * how many rows are kept, or -1 with p->why. */
 static int64_t program_part(struct program *p, int64_t rows)
 {
     const struct attn_search_options *o = &search.o;
@@ -231,6 +236,8 @@ static void print_answers(struct program *p, int64_t i,
         putchar('\n');
 }
 
+/* Prints the answers to the parts of a batch, each a line or a block of
+ * lines. */
 static void program_answer(struct program *p)
 {
     const int64_t results = search.o.results;
@@ -255,6 +262,7 @@ static void program_answer(struct program *p)
 #endif
 }
 
+/* Called after the last line. */
 static void program_finish(struct program *p)
 {
 #if ATTN_IN_ATTNC

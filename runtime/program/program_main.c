@@ -41,7 +41,11 @@ static int program_main(int argc, char **argv)
             program_threads(&p);
 #endif
         if (p.status == 0)
+#if ATTN_HAS_SEARCH
             program_answers(&p);
+#else
+            program_run(&p);
+#endif
     }
 #if ATTN_HAS_THREADS
     attn_pool_close(p.pool);

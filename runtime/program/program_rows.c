@@ -2,6 +2,7 @@
  * token of a line or, if it pools, one row; attention prints one row per query.
  * An empty line follows. */
 
+/* program_generate.c describes the functions that both files have. */
 static int program_use(struct program *p)
 {
     if (p->pairs && p->ids)
@@ -244,9 +245,4 @@ static void program_answer(struct program *p)
         print_rows(p, blocks ? 2 : i, y, rows);
         y += (p->m->output_pooled ? 1 : rows) * p->m->output_columns;
     }
-}
-
-static void program_answers(struct program *p)
-{
-    program_run(p);
 }

@@ -34,7 +34,8 @@ compiler/cli/options/command_line.c compiler/cli/options/model_options.c compile
 compiler/cli/run/run_attention.c compiler/cli/command/cmd_compile.c compiler/cli/command/cmd_graph.c \
 compiler/cli/command/cmd_tensors.c compiler/cli/command/cmd_plan.c compiler/cli/command/cmd_records.c \
 compiler/cli/command/cmd_run.c compiler/cli/command/cmd_score.c compiler/cli/run/answering.c \
-compiler/cli/run/run_input.c runtime/text/input_lines.c runtime/program/program_lines.c runtime/program/program_stream.c
+compiler/cli/run/run_input.c runtime/text/input_lines.c runtime/program/program_lines.c \
+runtime/program/program_parts.c runtime/program/program_stream.c
 END
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/program/program.c"
 #include "runtime/program/program_lines.c"
 #include "runtime/program/program_generate.c"
+#include "runtime/program/program_parts.c"
 #include "runtime/program/program_score.c"
 #include "runtime/program/program_stream.c"
 #include "runtime/program/program_chat.c"

@@ -5,11 +5,12 @@
 #include "runtime/program/program.c"
 #include "runtime/program/program_lines.c"
 #include "runtime/program/program_rows.c"
+#include "runtime/program/program_parts.c"
 
 void rows_answers(struct program *p)
 {
     p->use = program_use(p);
     if (p->status == ExitDone)
-        program_answers(p);
+        program_run(p);
     program_free(p);
 }

@@ -349,16 +349,17 @@ void emit_main(Gen *g, Emit *e)
         { "program_messages.c", NULL, NULL },
         { "program.c", NULL, NULL },
         { NULL, emit_options, NULL },
-        { "program_words.c", NULL, NULL },
         { "program_file.c", NULL, NULL },
         { "program_lines.c", NULL, NULL },
         { "program_rows.c", NULL, encodes },
         { "program_generate.c", NULL, generates },
+        { "program_parts.c", NULL, NULL },
         { "program_score.c", NULL, generates },
         { "program_state.c", NULL, generates },
         { "program_stream.c", NULL, generates },
         { "program_chat.c", NULL, talks },
         { "program_answers.c", NULL, generates },
+        { "program_words.c", NULL, NULL },
         { "program_main.c", NULL, NULL },
     };
     put_names(g, e);
