@@ -172,6 +172,49 @@ static void limits_words(void **state)
     assert_int_equal(ids[0], 0);
 }
 
+/* Writes a code point from U+0800 on as UTF-8. */
+static char *put_utf8(char *at, uint32_t c)
+{
+    const int more = c < 0x10000 ? 2 : 3;
+    *at++ = (char)((more == 2 ? 0xe0 : 0xf0) | c >> 6 * more);
+    for (int i = more - 1; i >= 0; i--)
+        *at++ = (char)(0x80 | (c >> 6 * i & 63));
+    return at;
+}
+
+/* Tests the first and last ideograph of each range of BertNormalizer, which are
+ * words of their own, and the code points around it, which are not. */
+static void separates_ideographs(void **state)
+{
+    static const char json[] =
+        "{\"normalizer\": {\"type\": \"BertNormalizer\", \"clean_text\": "
+        "false, \"handle_chinese_chars\": true, \"strip_accents\": false, "
+        "\"lowercase\": false}, \"pre_tokenizer\": {\"type\": "
+        "\"WhitespaceSplit\"}, \"model\": {\"type\": \"WordLevel\", "
+        "\"unk_token\": \"?\", \"vocab\": {\"?\": 0}}}";
+    static const uint32_t ranges[][2] = {
+        { 0x3400, 0x4dbf },   { 0x4e00, 0x9fff },   { 0xf900, 0xfaff },
+        { 0x20000, 0x2a6df }, { 0x2a700, 0x2b81f }, { 0x2b920, 0x2ceaf },
+        { 0x2f800, 0x2fa1f },
+    };
+    Fault why;
+    int32_t ids[8];
+    (void)state;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        for (int k = 0; k < 4; k++) {
+            const uint32_t end = ranges[i][k / 2];
+            const bool inside = k == 1 || k == 2;
+            char text[8] = "x", *at = text + 1;
+            at = put_utf8(at, k == 0 ? end - 1 : k == 3 ? end + 1 : end);
+            memcpy(at, "y", 2);
+            const int64_t n = encode(load("t.json", json, sizeof json - 1,
+                                          &why),
+                                     text, ids);
+            if (n != (inside ? 3 : 1))
+                fail_msg("U+%X, number %d: %d words", end, k, (int)n);
+        }
+}
+
 #define X50 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
 /* Tests a piece of 150 bytes in a SentencePiece model: its lengths, 158 and
@@ -255,6 +298,7 @@ int main(void)
         cmocka_unit_test(takes_gaps),
         cmocka_unit_test(splits_digits),
         cmocka_unit_test(limits_words),
+        cmocka_unit_test(separates_ideographs),
         cmocka_unit_test(reads_long_pieces),
         cmocka_unit_test(refuses_what_is_cut),
         cmocka_unit_test(refuses_a_damaged_block),
