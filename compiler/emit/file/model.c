@@ -80,18 +80,21 @@ static void append_kernels(Gen *g, Emit *e)
     put(e, "\n");
 }
 
-/* Emits a line of dashes with the title of a section. */
-static void heading(Gen *g, Emit *e, const char *title)
+void section_heading(Emit *e, const char *title)
 {
     char line[81];
     const int dashes = 69 - (int)strlen(title);
-    if (g->o->mode == EmitJit)
-        return;
     memset(line, '-', sizeof line);
     line[dashes] = '\0';
     let(e, "dashes", "%s", line);
     let(e, "title", "%s", title);
     put(e, "/* $dashes $title --- */\n\n");
+}
+
+static void heading(Gen *g, Emit *e, const char *title)
+{
+    if (g->o->mode != EmitJit)
+        section_heading(e, title);
 }
 
 /* Emits the model. Its entries are generated first, because they determine

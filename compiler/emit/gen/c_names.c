@@ -24,12 +24,9 @@ const char *starts_of(Sym s)
     return s == SymM ? "key_start" : "start";
 }
 
-/* Names of the attn_batch members that are rows of numbers. */
-static const char *const batch_member[] = {
-    [BatchInput] = "input",
-    [BatchQuery] = "query",
-    [BatchKey] = "key",
-    [BatchValue] = "value",
+const char *const batch_member[] = {
+    [BatchIds] = "ids",     [BatchTypes] = "types", [BatchInput] = "input",
+    [BatchQuery] = "query", [BatchKey] = "key",     [BatchValue] = "value",
 };
 
 /* True if the value is in a block, of which every part of a step has its

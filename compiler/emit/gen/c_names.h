@@ -7,6 +7,8 @@
 
 /* ---- values ---- */
 
+/* names of the members of a batch that are inputs, by BatchMember */
+extern const char *const batch_member[];
 /* Returns C for the address of a value's row in the batch. */
 const char *value_at(Gen *g, int node, const char *row);
 /* Like value_at() for the first row of a block, in a step that runs row by

@@ -8,6 +8,10 @@
 /* surrounds the part of the file that starts threads */
 #define IF_THREADS "#if defined ATTNC_MAIN || defined ATTNC_THREADS\n"
 
+/* ---- model.c ---- */
+void section_heading(Emit *e, const char *title); /* emits a line of dashes
+                                                   * with the title */
+
 /* ---- comment.c ---- */
 void emit_comment(Gen *g, Emit *e); /* emits the file's first comment */
 /* Returns text of the user, changed so that it can neither end nor begin a

@@ -7,21 +7,8 @@
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
-#include <string.h>
-
 /* passes to skip, because plain C would have to split merged products again */
 const char *const plain_skip[2] = { "merge-qkv" };
-
-static void section_heading(Emit *e, const char *title)
-{
-    char line[81];
-    const int dashes = 69 - (int)strlen(title);
-    memset(line, '-', sizeof line);
-    line[dashes] = '\0';
-    let(e, "dashes", "%s", line);
-    let(e, "title", "%s", title);
-    put(e, "/* $dashes $title --- */\n\n");
-}
 
 static void put_comment_of_file(Plain *p, Emit *e)
 {

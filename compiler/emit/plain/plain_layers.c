@@ -251,20 +251,15 @@ bool plain_prefix(const Plain *p, Entry entry)
 /* Returns the parameters of an entry's function. */
 static const char *entry_parameters(const Plain *p, Entry entry)
 {
-    static const char *const text[] = {
-        [BatchIds] = "const int *ids",
-        [BatchTypes] = "const int *types",
-        [BatchInput] = "const float *input",
-        [BatchQuery] = "const float *query",
-        [BatchKey] = "const float *key",
-        [BatchValue] = "const float *value",
-    };
     const bool one = entry == EntryDecode && p->decode_rows == 1;
     const char *list = "const struct weights *w, struct state *s";
     for (int i = 0; i < p->g.p->g->nodes.n; i++) {
         const Node *n = node_at(p->g.p, i);
+        const bool ids = n->member == BatchIds || n->member == BatchTypes;
         add_parameter(p, &list, n->op == OpInput && n->entry == entry,
-                      !one                      ? text[n->member]
+                      !one ? arena_printf(p->g.a, "const %s *%s",
+                                          ids ? "int" : "float",
+                                          batch_member[n->member])
                       : n->member == BatchTypes ? "int type"
                                                 : "int id");
     }

@@ -166,11 +166,6 @@ int plain_owner(const Plain *p, int node)
     return node;
 }
 
-static const char *const input_name[] = {
-    [BatchIds] = "ids",     [BatchTypes] = "types", [BatchInput] = "input",
-    [BatchQuery] = "query", [BatchKey] = "key",     [BatchValue] = "value",
-};
-
 /* Returns C for the array with this name, for values like the node's. */
 static const char *array_for(Plain *p, const Node *n, const char *name)
 {
@@ -197,7 +192,7 @@ const char *plain_value(Plain *p, int node)
     if (n->op == OpInput && n->entry == EntryDecode && p->decode_rows == 1)
         return n->member == BatchTypes ? "&type" : "&id";
     if (n->op == OpInput)
-        return input_name[n->member];
+        return batch_member[n->member];
     if (p->kept_by[owner] >= 0)
         return plain_kept_rows(p, p->kept_by[owner]);
     if (n->op == OpAppend || n->op == OpRecall)
