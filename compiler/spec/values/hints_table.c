@@ -254,14 +254,7 @@ const WordHint word_choices[] = {
 const int n_word_choices = sizeof word_choices / sizeof *word_choices;
 
 const Family families[] = {
-    { "bert* minilm*", false, 0,
-      "kind: encoder\n"
-      "positions: learned\n"
-      "norm.embedding: true\n"
-      "norm.eps: 1e-12\n"
-      "activation: gelu\n"
-      "embedding.scale: none\n" },
-    { "distilbert*", false, 0,
+    { "bert* minilm* distilbert*", false, 0,
       "kind: encoder\n"
       "positions: learned\n"
       "norm.embedding: true\n"
