@@ -241,7 +241,7 @@ static Spent spent_by(TuneReport *r, const Task *t, const Works *works,
 static void set_limit(TuneReport *r, TuneTask *t, const Works *works,
                       Level farthest)
 {
-    const bool alone = t->task->key.kind <= TaskAttention;
+    const bool alone = !is_whole_model(t);
     const Spent run = spent_by(r, alone ? t->task : NULL, works, farthest);
     t->limit = alone && run.calls > 0 ? run.seconds / run.calls : run.seconds;
     t->bound = bound_word(bound_of(&run));
@@ -261,22 +261,11 @@ void tune_shares(TuneReport *r, const Works *works)
     }
 }
 
-/* Returns the seconds of the task's fastest candidate; INFINITY if none was
- * timed. */
-static double fastest(const TuneTask *t)
-{
-    double best = INFINITY;
-    for (int i = 0; i < t->candidate.n; i++)
-        if (was_timed(&t->candidate.at[i]))
-            best = fmin(best, t->candidate.at[i].seconds);
-    return best;
-}
-
 bool tune_beats_limits(const TuneReport *r)
 {
     bool beaten = false;
     for (int i = 0; i < r->task.n; i++)
-        beaten |= r->task.at[i].limit > 1.02 * fastest(&r->task.at[i]);
+        beaten |= r->task.at[i].limit > 1.02 * task_fastest(&r->task.at[i]);
     return beaten;
 }
 
@@ -287,7 +276,7 @@ void tune_limits(TuneReport *r, const Works *works)
 {
     for (int i = 0; i < r->task.n; i++) {
         TuneTask *t = &r->task.at[i];
-        const double best = fastest(t);
+        const double best = task_fastest(t);
         int farthest = LevelMemory;
         set_limit(r, t, works, LevelMemory);
         while (t->limit > best && farthest > LevelL1)

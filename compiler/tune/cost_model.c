@@ -13,9 +13,41 @@ static const double call_cycles = 30; /* cycles to call a tile */
 bool tiling_fits(const Target *t, const Tiling *tiling)
 {
     const int vectors = (tiling->nr + t->width - 1) / t->width;
-    const int most = t->registers > 0 ? t->registers : 16;
+    const int all = t->registers > 0 ? t->registers : 16;
     return t->width == 1 ? tiling->mr <= 8
-                         : tiling->mr * vectors + vectors + 1 <= most;
+                         : tiling->mr * vectors + vectors + 1 <= all;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+CostModel cost_model_of(CostModel m)
+{
+    m.shape = task_shape(m.plan, m.task);
+    m.rows = m.keys = m.all_rows = 1;
+    for (int i = 0; i < m.sizes.n; i++) {
+        const CallSize *u = &m.sizes.at[i];
+        m.rows = most(m.rows, u->rows);
+        m.keys = most(m.keys, u->count);
+        m.all_rows = most(m.all_rows, u->rows * u->parts);
+        m.by_columns |= u->by_columns;
+    }
+    return m;
+}
+
+CostModel cost_model(const Tuner *t, const Task *task)
+{
+    const int threads = t->report.host.threads;
+    return cost_model_of(
+        (CostModel){ .plan = t->engine.plan,
+                     .machine = &t->report.machine,
+                     .rates = &t->report.rates,
+                     .task = task,
+                     .threads = threads,
+                     .sizes = task_call_sizes(t->arena, t->engine.plan, task,
+                                              &t->works, threads) });
 }
 
 /* ---- values ---- */
@@ -33,36 +65,12 @@ static void add_value(Values *v, int64_t x)
         v->at[v->n++] = (int32_t)x;
 }
 
-static int64_t most_rows(const CostModel *m)
-{
-    int64_t rows = 1;
-    for (int i = 0; i < m->sizes.n; i++)
-        rows = m->sizes.at[i].rows > rows ? m->sizes.at[i].rows : rows;
-    return rows;
-}
-
-static int64_t most_keys(const CostModel *m)
-{
-    int64_t keys = 1;
-    for (int i = 0; i < m->sizes.n; i++)
-        keys = m->sizes.at[i].count > keys ? m->sizes.at[i].count : keys;
-    return keys;
-}
-
-static bool any_columns(const CostModel *m)
-{
-    bool any = false;
-    for (int i = 0; i < m->sizes.n; i++)
-        any |= m->sizes.at[i].by_columns;
-    return any;
-}
-
 static int64_t columns(const CostModel *m)
 {
     const TaskShape *s = &m->shape;
     if (m->task->key.kind != TaskAttention)
         return round16(s->n);
-    return s->d_v > ATTN_PAGE ? round16(s->d_v) : ATTN_PAGE;
+    return most(round16(s->d_v), ATTN_PAGE);
 }
 
 /* Adds from, 2 from, 4 from and so on, while below `end`. */
@@ -76,7 +84,7 @@ static void add_doubles(Values *v, int64_t from, int64_t end)
  * the tile is not tuned, because the default is good for larger calls. */
 static bool less_than_tile(const CostModel *m)
 {
-    return most_rows(m) < m->task->defaults.mr;
+    return m->rows < m->task->defaults.mr;
 }
 
 /* Returns the values to try for a parameter of `t`, other than its present one,
@@ -85,25 +93,25 @@ static Values parameter_values(const CostModel *m, int parameter,
                                const Tiling *t)
 {
     Values v = { { 0 }, 0 };
-    const int64_t rows = most_rows(m), most = tiling_parameters[parameter].most;
+    const int64_t rows = m->rows, last = tiling_parameters[parameter].most;
     switch (parameter) {
     case Tiling_mr:
-        for (int i = 1; i <= most && i <= rows; i++)
+        for (int i = 1; i <= last && i <= rows; i++)
             if (!less_than_tile(m))
                 add_value(&v, i);
         break;
     case Tiling_nr:
-        for (int i = ATTN_PANEL; i <= most && i <= columns(m); i += ATTN_PANEL)
+        for (int i = ATTN_PANEL; i <= last && i <= columns(m); i += ATTN_PANEL)
             add_value(&v, i);
         break;
     case Tiling_k: add_doubles(&v, 256, (m->shape.k + 63) / 64 * 64); break;
     case Tiling_prefetch:
         add_value(&v, 1);
-        for (int tiles = 1; tiles < most; tiles *= 2)
+        for (int tiles = 1; tiles < last; tiles *= 2)
             add_value(&v, 1 + tiles);
         break;
     case Tiling_panels:
-        if (any_columns(m))
+        if (m->by_columns)
             add_doubles(&v, 1, 16);
         break;
     case Tiling_queries:
@@ -112,8 +120,7 @@ static Values parameter_values(const CostModel *m, int parameter,
         break;
     case Tiling_keys:
         if (!m->shape.holes)
-            add_doubles(&v, ATTN_PAGE,
-                        2 * most_keys(m) < 1024 ? 2 * most_keys(m) : 1024);
+            add_doubles(&v, ATTN_PAGE, 2 * m->keys < 1024 ? 2 * m->keys : 1024);
         break;
     case Tiling_small_m:
         add_value(&v, rows < m->task->defaults.small_m ? rows : rows + 1);
@@ -139,28 +146,18 @@ static bool has_parameter(const CostModel *m, int parameter)
     return (tiling_parameters[parameter].tasks & On(m->task->key.kind)) != 0;
 }
 
-/* True if the tile has enough accumulators to keep the FMA units busy, or is as
- * tall as the calls. */
-static bool fills_ports(const CostModel *m, const Tiling *t)
-{
-    const int vectors = (t->nr + m->plan->target.width - 1)
-                      / m->plan->target.width;
-    return t->mr * vectors >= ports * latency || t->mr >= most_rows(m);
-}
-
-static bool allowed(const CostModel *m, const Tiling *t)
-{
-    const TaskKind kind = m->task->key.kind;
-    if (!tiling_valid(t, kind))
-        return false;
-    return !(On(kind) & OnProducts)
-        || (tiling_fits(&m->plan->target, t) && fills_ports(m, t));
-}
-
+/* Adds the tiling if its values are valid and its tile fits in the registers,
+ * and either has enough accumulators to keep the FMA units busy or is as tall
+ * as the calls. */
 static void add_tiling(Arena *a, const CostModel *m, Tilings *to,
                        const Tiling *t)
 {
-    if (allowed(m, t))
+    const Target *target = &m->plan->target;
+    const int vectors = (t->nr + target->width - 1) / target->width;
+    const bool fills = t->mr * vectors >= ports * latency || t->mr >= m->rows;
+    if (tiling_valid(t, m->task->key.kind)
+        && (!(On(m->task->key.kind) & OnProducts)
+            || (tiling_fits(target, t) && fills)))
         vec_push(a, to, *t);
 }
 
@@ -176,14 +173,12 @@ static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t,
             add_tiling(a, m, to, &t);
         return;
     }
-    if (!has_parameter(m, parameter)) {
-        fill(a, m, to, t, parameter + 1);
-        return;
-    }
     Values v = parameter_values(m, parameter, &t);
     add_value(&v, tiling_get(&m->task->defaults, parameter));
-    if (parameter == Tiling_panels && !any_columns(m))
+    if (parameter == Tiling_panels && !m->by_columns)
         v = (Values){ { t.nr / ATTN_PANEL }, 1 }; /* only the default's value */
+    if (!has_parameter(m, parameter))
+        v = (Values){ { tiling_get(&t, parameter) }, 1 };
     for (int i = 0; i < v.n; i++) {
         tiling_set(&t, parameter, v.at[i]);
         fill(a, m, to, t, parameter + 1);
@@ -303,22 +298,15 @@ static double use_seconds(const CostModel *m, const Tiling *t,
                     t->prefetch > 1);
 }
 
-/* Returns how far the tiling is from the default: a rough rank for tasks whose
- * candidates are complete models. */
-static double far_from_default(const CostModel *m, const Tiling *t)
-{
-    const Tiling *by_default = &m->task->defaults;
-    const double a = m->task->key.kind == TaskRows ? t->rows : t->work;
-    const double b = m->task->key.kind == TaskRows ? by_default->rows
-                                                   : by_default->work;
-    return 1 + fabs(log2(a / b));
-}
-
 double tiling_seconds(const CostModel *m, const Tiling *t)
 {
+    const TaskKind kind = m->task->key.kind;
+    const int own = kind == TaskRows ? Tiling_rows : Tiling_work;
     double sum = 0, calls = 0;
-    if (m->task->key.kind > TaskAttention)
-        return far_from_default(m, t);
+    if (kind > TaskAttention) /* a rough rank: how far from the default it is */
+        return 1
+             + fabs(log2((double)tiling_get(t, own)
+                         / tiling_get(&m->task->defaults, own)));
     for (int i = 0; i < m->sizes.n; i++) {
         sum += m->sizes.at[i].calls * use_seconds(m, t, &m->sizes.at[i]);
         calls += m->sizes.at[i].calls;

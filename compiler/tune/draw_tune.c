@@ -36,18 +36,13 @@ static const char sheet[] =
     ".dot{fill-opacity:.6}\n";
 
 /* ---- points ---- */
-static double when(const Candidate *c)
-{
-    return isnan(c->when) ? 0 : c->when;
-}
-
 static int by_time(const void *a, const void *b)
 {
     const Candidate *x = *(const Candidate *const *)a;
     const Candidate *y = *(const Candidate *const *)b;
-    if (when(x) < when(y) || when(x) > when(y))
-        return when(x) < when(y) ? -1 : 1;
-    return (x > y) - (x < y);
+    const double before = isnan(x->when) ? 0 : x->when;
+    const double after = isnan(y->when) ? 0 : y->when;
+    return before < after ? -1 : before > after ? 1 : (x > y) - (x < y);
 }
 
 static bool timed_any(const TuneTask *t)
@@ -102,14 +97,11 @@ static void put_grid(const Picture *d)
 /* ---- marks ---- */
 static const char *tip_text(const Picture *d, const Candidate *c)
 {
-    const char *what = was_timed(c)
-                         ? arena_printf(d->arena,
-                                        "%s, %.3f of the default, "
-                                        "rung %d",
-                                        seconds_text(d->arena, c->seconds),
-                                        c->seconds / d->default_seconds,
-                                        c->rung)
-                         : status_word[c->status];
+    const char *what = status_word[c->status];
+    if (was_timed(c))
+        what = arena_printf(d->arena, "%s, %.3f of the default, rung %d",
+                            seconds_text(d->arena, c->seconds),
+                            c->seconds / d->default_seconds, c->rung);
     return arena_printf(d->arena, "%s: %s%s%s",
                         tiling_text(d->arena, &c->tiling), what,
                         *c->why ? ", " : "", c->why);
@@ -166,24 +158,12 @@ static void put_chosen(Picture *d)
                      place_of(d, i, best->seconds), NULL);
 }
 
-/* Returns the fastest timed candidate, which is not always the chosen one. */
-static const Candidate *fastest_candidate(const Shown *shown)
-{
-    const Candidate *best = shown->at[0];
-    for (int i = 1; i < shown->n; i++)
-        if (was_timed(shown->at[i]) && shown->at[i]->seconds < best->seconds)
-            best = shown->at[i];
-    return best;
-}
-
 /* If another candidate looks faster than the chosen one, prints below the plot
  * why it was not chosen. */
 static void put_reason(Picture *d)
 {
     const Candidate *stands = task_stands(d->t);
-    const Candidate *best = fastest_candidate(&d->shown);
-    if (!stands || !was_timed(stands) || best == stands
-        || best->seconds >= stands->seconds)
+    if (!stands || !was_timed(stands) || task_fastest(d->t) >= stands->seconds)
         return;
     svg_text(&d->out, "soft", d->plot.at.x - plot_left,
              d->plot.at.y + plot_height + 30, "%s",
@@ -204,11 +184,10 @@ static void put_plot(Picture *d, const TuneReport *r, const TuneTask *t, int i)
     if (d->r->other)
         name = arena_printf(d->arena, "%s: %s", backend_word(r), name);
     svg_text(&d->out, "b", at.x - plot_left, at.y - 22, "%.*s", Letters, name);
+    const char *share = arena_printf(d->arena, "%.1f %% of the time; ",
+                                     100 * t->share);
     svg_text(&d->out, "soft", at.x - plot_left, at.y - 8, "%s%s",
-             isfinite(t->share)
-                 ? arena_printf(d->arena, "%.1f %% of the time; ",
-                                100 * t->share)
-                 : "",
+             isfinite(t->share) ? share : "",
              state ? state : gain_text(d->arena, task_gain(t)));
     measure_chart(d, t, at);
     put_grid(d);
@@ -235,34 +214,11 @@ static void put_legend(Picture *d)
              "timed");
 }
 
-static void draw_tune_head(Picture *d)
-{
-    const TuneReport *r = d->r;
-    int tasks = 0;
-    for (const TuneReport *o = r; o; o = o->other)
-        tasks += o->task.n;
-    const char *text = arena_printf(
-        d->arena, "%s, %s, %d thread%s: %d of %d task%s timed in %s%s",
-        r->host.cpu, r->host.isa, r->host.threads,
-        r->host.threads == 1 ? "" : "s", d->plots, tasks, tasks == 1 ? "" : "s",
-        seconds_text(d->arena, r->seconds),
-        r->interrupted ? ", interrupted"
-        : r->rejected  ? ", rejected: slower end to end"
-                       : "");
-    page_begin(&d->out, &(PageHead){ .name = r->engine->spec->name,
-                                     .what = "its tuning",
-                                     .text = text,
-                                     .sheet = arena_printf(d->arena, "%s%s",
-                                                           plot_sheet, sheet),
-                                     .width = d->width,
-                                     .height = d->height });
-}
-
 const char *draw_tune(const TuneReport *r)
 {
     Picture d = { .out = { .arena = r->arena }, .r = r, .arena = r->arena };
-    int plot = 0;
-    for (const TuneReport *o = r; o; o = o->other)
+    int plot = 0, tasks = 0;
+    for (const TuneReport *o = r; o; tasks += o->task.n, o = o->other)
         for (int i = 0; i < o->task.n; i++)
             d.plots += timed_any(&o->task.at[i]);
     d.across = d.plots > 4 ? 3 : 2;
@@ -271,7 +227,20 @@ const char *draw_tune(const TuneReport *r)
     d.height = top + page_edge
              + (d.plots + d.across - 1) / d.across
                    * (head + plot_height + below);
-    draw_tune_head(&d);
+    const char *text = arena_printf(
+        d.arena, "%s, %s, %d thread%s: %d of %d task%s timed in %s%s",
+        r->host.cpu, r->host.isa, r->host.threads, plural(r->host.threads),
+        d.plots, tasks, plural(tasks), seconds_text(d.arena, r->seconds),
+        r->interrupted ? ", interrupted"
+        : r->rejected  ? ", rejected: slower end to end"
+                       : "");
+    page_begin(&d.out, &(PageHead){ .name = r->engine->spec->name,
+                                    .what = "its tuning",
+                                    .text = text,
+                                    .sheet = arena_printf(d.arena, "%s%s",
+                                                          plot_sheet, sheet),
+                                    .width = d.width,
+                                    .height = d.height });
     for (const TuneReport *o = r; o; o = o->other)
         for (int i = 0; i < o->task.n; i++)
             if (timed_any(&o->task.at[i]))

@@ -5,8 +5,6 @@
 
 #include "tune/tuner.h"
 
-enum { MostPairs = 200 };
-
 static int by_magnitude(const void *a, const void *b)
 {
     const double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
@@ -33,16 +31,15 @@ static double tail(const int *rank, int n, int from)
     int most = 0;
     for (int i = 0; i < n; i++)
         most += rank[i];
-    double *ways = calloc((size_t)most + 1, sizeof *ways), sum = 0;
-    if (!ways)
-        fail(ExitResource, "out of memory");
+    Arena *a = arena_new();
+    double *ways = arena_alloc(a, ((size_t)most + 1) * sizeof *ways), sum = 0;
     ways[0] = 1;
     for (int i = 0; i < n; i++)
         for (int s = most; s >= rank[i]; s--)
             ways[s] += ways[s - rank[i]];
     for (int s = most; s >= from; s--)
         sum += ways[s];
-    free(ways);
+    arena_free(a);
     return ldexp(sum, -n);
 }
 
@@ -62,24 +59,12 @@ double signed_rank(const double *difference, int n)
     return tail(rank, left, sum);
 }
 
-static double *sorted(const double *x, int n)
+double faster_by_chance(const double *ratio, int n, int sign)
 {
-    double *copy = malloc((size_t)n * sizeof *copy + 1);
-    if (!copy)
-        fail(ExitResource, "out of memory");
-    memcpy(copy, x, (size_t)n * sizeof *copy);
-    qsort(copy, (size_t)n, sizeof *copy, by_number);
-    return copy;
-}
-
-double median_of(const double *x, int n)
-{
-    if (n == 0)
-        return NAN;
-    double *s = sorted(x, n);
-    const double middle = (s[(n - 1) / 2] + s[n / 2]) / 2;
-    free(s);
-    return middle;
+    double d[MostPairs];
+    for (int i = 0; i < n; i++)
+        d[i] = sign * log(ratio[i]);
+    return signed_rank(d, n);
 }
 
 Interval median_interval(const double *x, int n)
@@ -87,9 +72,12 @@ Interval median_interval(const double *x, int n)
     int64_t low, high;
     if (n == 0)
         return (Interval){ NAN, NAN, NAN };
+    Arena *a = arena_new();
+    double *s = arena_alloc(a, (size_t)n * sizeof *s);
+    memcpy(s, x, (size_t)n * sizeof *s);
+    qsort(s, (size_t)n, sizeof *s, by_number);
     median_ranks(n, &low, &high);
-    double *s = sorted(x, n);
     const Interval i = { s[low], (s[(n - 1) / 2] + s[n / 2]) / 2, s[high] };
-    free(s);
+    arena_free(a);
     return i;
 }

@@ -18,35 +18,17 @@ static bool find_compiler(Tuner *t, Fault *why)
     const EngineOptions *o = &t->engine.options;
     BackendOptions with = { .cc = o->cc, .level = o->level };
     Builder *b = &t->builder;
+    ObjectText model;
     b->env = t->env;
     b->jit = backend_kind(o->backend, &with) == BackendJit;
     if (!target_runs_here(&t->engine.target, why))
         return false;
     if (b->jit)
         return true;
-    b->cc = (CcOptions){ .compiler = cc_find(t->arena, with.cc, why),
-                         .level = with.level ? with.level : "2",
-                         .march = t->engine.target.march,
-                         .features = t->engine.target.features };
-    return b->cc.compiler != NULL;
-}
-
-/* Loads the model with default tilings on one thread, from which sizes and
- * costs are counted. Uses libtcc or, if the system forbids it, the C
- * compiler. */
-static bool load_default(Tuner *t, Fault *why)
-{
-    Engine *e = &t->engine;
-    BackendOptions with = { .cc = e->options.cc, .level = e->options.level };
-    if (!backend_load(&e->backend, e->arena, e->plan, BackendJit, &with, why)
-        && (t->builder.jit
-            || !backend_load(&e->backend, e->arena, e->plan, BackendCc, &with,
-                             why)))
+    if (!backend_text(&model, t->arena, t->engine.plan, &with, why))
         return false;
-    e->bound = aligned_memory(e->arena, e->backend.model->bound_bytes);
-    e->backend.model->bind(e->bound, e->packed);
-    t->setup = setup_new(e, &t->options->work);
-    setup_works(t->setup, &t->works);
+    b->cc = model.cc;
+    b->whole_bytes = model.text.n;
     return true;
 }
 
@@ -105,9 +87,10 @@ static int begin(Tuner *t, const char *backend, const Tuner *first, Fault *why)
     code = share(t, first);
     if (code)
         return code;
-    if (!load_default(t, why) || !builder_open(&t->builder, why))
+    t->setup = setup_new(&t->engine, &t->options->work); /* only counts */
+    setup_works(t->setup, &t->works);
+    if (!builder_open(&t->builder, why))
         return why->code;
-    t->builder.whole_bytes = model_code(&t->engine, NULL, 0, t->builder.jit).n;
     read_records(t);
     r->options = t->options;
     r->engine = &t->engine;
@@ -216,7 +199,7 @@ static void tune_all(Tuner *t, int n, Fault *unkept)
     const double begin = t->begin, until = t->last, now = env->now();
     for (int i = 0; i < n; i++) {
         t[i].report.other = i + 1 < n ? &t[i + 1].report : NULL;
-        schedule_buffers(&t[i]);
+        rotating_buffers(&t[i]);
     }
     if (n > 1) {
         tune_backend(&t[1], now + jit_part * (until - now), unkept);

@@ -6,7 +6,7 @@
  *   child processes (tune_child.c) -> by successive halving, one incumbent
  *   (tune_search.c), task by task (tune_schedule.c) -> records
  *   (records/records.c) -> the complete model (end_to_end.c) -> report
- *   (tune_print.c, tune_json.c, draw_tune.c)
+ *   (tune_report.c, draw_tune.c)
  *
  * In:  an Engine, a budget of seconds.
  * Out: records of tilings that are significantly faster; a report. */

@@ -8,9 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "tune/tuner.h"
 
 bool builder_open(Builder *b, Fault *why)
@@ -35,15 +32,6 @@ void builder_close(Builder *b)
 static const double patience = 20; /* timeout of a job, in multiples of the time
                                     * that others took */
 
-/* Updates the estimated seconds per job of a parallel compilation. */
-static void learn(Builder *b, const BuildJob *job, double each)
-{
-    b->each[job->whole_model] = each;
-    b->whole_known |= job->whole_model;
-    if (!b->whole_known)
-        b->each[1] = each * (double)b->whole_bytes / (double)job->code->n;
-}
-
 /* Copies the first error message without its position, shortened for the
  * report. */
 static void first_error(char why[160], const SpawnJob *j)
@@ -65,91 +53,97 @@ static bool is_there(const char *path)
 static const char *built_before(const Builder *b, const Code *m)
 {
     for (int i = 0; i < b->built.n; i++)
-        if (b->built.at[i].n == m->n
-            && !memcmp(b->built.at[i].text, m->text, m->n)
-            && is_there(b->built.at[i].object))
+        if (code_same(&b->built.at[i], m) && is_there(b->built.at[i].object))
             return b->built.at[i].object;
     return NULL;
 }
 
-/* Returns the timeout of a job in seconds. The default gets all remaining time.
- * A candidate gets a multiple of the time of the last job, which reflects how
- * busy the machine is. */
-static double limit_of_job(const Builder *b, const BuildJob *job, double last)
+/* Makes the compiler's job. The default gets all remaining time. A candidate
+ * gets a multiple of the time of the last job, which reflects how busy the
+ * machine is. */
+static SpawnJob new_job(Builder *b, Arena *a, Candidate *c, double took,
+                        double last)
 {
     const double left = fmax(1, last - b->env->now());
-    const double took = b->took[job->whole_model];
-    return job->by_default
-             ? left
-             : fmin(left, took > 0 ? fmax(2, patience * took) : 30);
+    const double most = took > 0 ? fmax(2, patience * took) : 30;
+    c->code.object = arena_printf(a, "%s/%d.so", b->temp.path, b->built.n);
+    vec_push(a, &b->built, c->code);
+    return (SpawnJob){ .argv = cc_command(a, &b->cc, CcShared, c->code.object),
+                       .input = c->code.text,
+                       .input_bytes = c->code.n,
+                       .seconds = c->is_default ? left : fmin(left, most) };
 }
 
-static void add_job(Builder *b, Arena *a, SpawnJob *spawn, const BuildJob *job,
-                    double last)
+static void take_job(Builder *b, Candidate *c, const SpawnJob *j, double *took,
+                     double last)
 {
-    Code *m = job->code;
-    m->object = arena_printf(a, "%s/%d.so", b->temp.path, b->built.n);
-    vec_push(a, &b->built, *m);
-    *spawn = (SpawnJob){ .argv = cc_command(a, &b->cc, CcShared, m->object),
-                         .input = m->text,
-                         .input_bytes = m->n,
-                         .seconds = limit_of_job(b, job, last) };
-}
-
-static void take_job(Builder *b, BuildJob *job, const SpawnJob *j, double last)
-{
-    const bool over = job->by_default || b->env->now() >= last - 1;
-    job->status = j->ok && is_there(job->code->object) ? BuildDone
-                : j->late && over                      ? BuildLate
-                                                       : BuildFailed;
-    if (j->ok && job->status == BuildFailed)
-        snprintf(job->why, sizeof job->why, "the compiler wrote nothing");
-    else if (job->status == BuildFailed)
-        first_error(job->why, j);
-    if (job->status == BuildDone)
-        b->took[job->whole_model] = j->took;
-}
-
-/* Compiles all n jobs in parallel. */
-static void make_some(Builder *b, Arena *a, BuildJob *jobs, int n, double last)
-{
-    SpawnJob *spawns = arena_alloc(a, (size_t)n * sizeof *spawns);
-    int *job_of = arena_alloc(a, (size_t)n * sizeof *job_of), count = 0;
-    const double begin = b->env->now();
-    for (int i = 0; i < n; i++) {
-        job_of[i] = -1;
-        jobs[i].code->object = built_before(b, jobs[i].code);
-        if (jobs[i].code->object)
-            jobs[i].status = BuildDone;
-        else
-            add_job(b, a, &spawns[job_of[i] = count++], &jobs[i], last);
+    const bool over = c->is_default || b->env->now() >= last - 1;
+    if (j->ok && is_there(c->code.object)) {
+        *took = j->took;
+        return;
     }
-    b->env->compile(spawns, count,
+    c->code.object = NULL;
+    if ((j->late && over) || interrupted())
+        return;
+    c->status = StatusFailed;
+    c->tried = true;
+    if (j->ok)
+        snprintf(c->why, sizeof c->why, "the compiler wrote nothing");
+    else
+        first_error(c->why, j);
+}
+
+/* Compiles n candidates in parallel. Updates the estimated seconds per job. */
+static void make_some(Builder *b, Arena *a, Candidate **c, int n,
+                      bool whole_model, double last)
+{
+    SpawnJob *spawn = arena_alloc(a, (size_t)n * sizeof *spawn);
+    Candidate **of = arena_alloc(a, (size_t)n * sizeof *of);
+    const double begin = b->env->now(), bytes = (double)c[0]->code.n;
+    double *took = &b->took[whole_model];
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        c[i]->code.object = built_before(b, &c[i]->code);
+        if (c[i]->code.object)
+            continue;
+        of[count] = c[i];
+        spawn[count++] = new_job(b, a, c[i], *took, last);
+    }
+    b->env->compile(spawn, count,
                     &(SpawnLimits){ .at_once = b->at_once,
                                     .out_fd = -1,
                                     .folder = b->temp.path });
-    for (int i = 0; i < n; i++)
-        if (job_of[i] >= 0)
-            take_job(b, &jobs[i], &spawns[job_of[i]], last);
-    if (count > 0)
-        learn(b, &jobs[0], (b->env->now() - begin) / count);
+    for (int i = 0; i < count; i++)
+        take_job(b, of[i], &spawn[i], took, last);
+    if (count == 0)
+        return;
+    b->each[whole_model] = (b->env->now() - begin) / count;
+    b->whole_known |= whole_model;
+    if (!b->whole_known)
+        b->each[1] = b->each[0] * (double)b->whole_bytes / bytes;
 }
 
-void builder_build(Builder *b, Arena *a, BuildJob *jobs, int n, double until,
-                   double last)
+void builder_build(Builder *b, Arena *a, Candidate **c, int n, bool whole_model,
+                   double until, double last)
 {
     int next = b->at_once; /* the first batch has one job per core */
-    for (int i = 0; i < n && b->jit; i++)
-        jobs[i].status = BuildDone;
     for (int i = 0; i < n && !b->jit && !interrupted(); i += next) {
-        const double left = until - b->env->now();
-        if (i > 0) {
-            const double fit = left / b->each[jobs[i].whole_model];
+        const double fit = (until - b->env->now()) / b->each[whole_model];
+        if (i > 0)
             next = fit < 1 ? 0 : (int)fmin(fit, 1 << 20);
-        }
         if (next == 0)
-            return;
+            break;
         next = next < n - i ? next : n - i;
-        make_some(b, a, jobs + i, next, last);
+        make_some(b, a, c + i, next, whole_model, last);
     }
+    for (int i = 0; i < n && !b->jit; i++)
+        if (!c[i]->code.object)
+            c[i]->code = (Code){ 0 };
+}
+
+/* ---- code ---- */
+bool code_same(const Code *a, const Code *b)
+{
+    return a->n == b->n && a->text && b->text
+        && !memcmp(a->text, b->text, a->n);
 }

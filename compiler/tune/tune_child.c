@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,28 +27,15 @@ typedef struct {
     atomic_bool over;
 } Board;
 
-typedef struct { /* a board and the arrays that follow it */
-    Board *board;
-    Verdict *verdict; /* [n]: verdicts on the candidates */
-    double *sample;   /* [repetitions][n][parts]: seconds */
-    size_t bytes;
-} Shared;
-
-static bool shared_make(Shared *s, const Measurement *m, int parts)
+static void set_verdict(Verdict *v, Status status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void set_verdict(Verdict *v, Status status, const char *fmt, ...)
 {
-    const size_t n = (size_t)m->n, verdicts = n * sizeof(Verdict) + 64;
-    const size_t samples = (size_t)m->repetitions * n * (size_t)parts
-                         * sizeof(double);
-    s->bytes = 256 + verdicts + samples;
-    void *at = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED)
-        return false;
-    s->board = at;
-    s->sample = (double *)((char *)at + 256);
-    s->verdict = (Verdict *)((char *)at + 256 + samples);
-    memcpy(s->verdict, m->verdict, n * sizeof(Verdict));
-    return true;
+    va_list ap;
+    va_start(ap, fmt);
+    v->status = status;
+    vsnprintf(v->why, sizeof v->why, fmt, ap);
+    va_end(ap);
 }
 
 /* ---- in the child ---- */
@@ -69,44 +57,32 @@ static void mix_order(int *order, int n, uint64_t *state)
 }
 
 /* ---- the results ---- */
-static int64_t count_strange(const Result *r)
-{
-    const float *x = r->at;
-    int64_t n = 0;
-    for (size_t i = 0; r->floats && i < r->bytes / sizeof *x; i++)
-        n += !isfinite(x[i]);
-    return n;
-}
 
-/* Writes which float differs first, as the reason of the verdict. */
-static void say_where(Verdict *v, const char *name, const Result *expected,
-                      const Result *r)
-{
-    const float *x = expected->at, *y = r->at;
-    size_t at = 0;
-    while (!memcmp(&x[at], &y[at], sizeof *y))
-        at++;
-    snprintf(v->why, sizeof v->why, "%svalue %zu is %.9g, by default %.9g",
-             name, at, (double)y[at], (double)x[at]);
-}
-
+/* Compares a result with the default's. Writes the first difference as the
+ * reason of the verdict. */
 static void compare(Verdict *v, const Result *expected, const Result *r)
 {
-    char name[64] = "";
-    if (!memcmp(expected->at, r->at, r->bytes))
+    const float *x = expected->at, *y = r->at;
+    const size_t n = r->floats ? r->bytes / sizeof *x : 0;
+    const char *name = r->name ? r->name : "", *colon = r->name ? ": " : "";
+    size_t at = 0, strange = 0, strange_before = 0;
+    if (!memcmp(x, y, r->bytes))
         return;
-    if (r->name)
-        snprintf(name, sizeof name, "%s: ", r->name);
-    const int64_t strange = count_strange(r);
-    v->status = strange > count_strange(expected) ? StatusNaN : StatusWrong;
-    if (v->status == StatusNaN)
-        snprintf(v->why, sizeof v->why, "%s%lld of its values are no numbers",
-                 name, (long long)strange);
-    else if (r->floats)
-        say_where(v, name, expected, r);
+    for (size_t i = 0; i < n; i++) {
+        strange += !isfinite(y[i]);
+        strange_before += !isfinite(x[i]);
+    }
+    while (at < n && !memcmp(&x[at], &y[at], sizeof *y))
+        at++;
+    if (strange > strange_before)
+        set_verdict(v, StatusNaN, "%s%s%zu of its values are no numbers", name,
+                    colon, strange);
+    else if (at < n)
+        set_verdict(v, StatusWrong, "%s%svalue %zu is %.9g, by default %.9g",
+                    name, colon, at, (double)y[at], (double)x[at]);
     else
-        snprintf(v->why, sizeof v->why, "%sit is not what it is by default",
-                 name);
+        set_verdict(v, StatusWrong, "%s%sit is not what it is by default", name,
+                    colon);
 }
 
 /* Compares a candidate's results with those of the default, which runs
@@ -126,33 +102,32 @@ static void check(Arena *a, const ChildWork *w, int candidate, Result *expected,
     }
 }
 
-static void open_all(const ChildWork *w, const Measurement *m, const Shared *s)
+static void open_all(const ChildWork *w, const Measurement *m, Board *b)
 {
     Fault why;
     Arena *a = arena_new();
     Result *expected = arena_alloc(a, (size_t)w->results * sizeof *expected);
     for (int i = 0; i < m->n; i++) {
-        Verdict *v = &s->verdict[i];
+        Verdict *v = &m->verdict[i];
         if (v->status != StatusTimed)
             continue;
-        post(s->board, DoOpen, i);
+        post(b, DoOpen, i);
         if (!w->open(w->with, m->which[i], &why)) {
-            v->status = StatusFailed;
-            snprintf(v->why, sizeof v->why, "%.150s", why.text);
+            set_verdict(v, StatusFailed, "%.150s", why.text);
             continue;
         }
-        post(s->board, DoCheck, i);
+        post(b, DoCheck, i);
         check(a, w, m->which[i], expected, v);
     }
     arena_free(a);
 }
 
-static void time_all(const ChildWork *w, const Measurement *m, const Shared *s)
+static void time_all(const ChildWork *w, const Measurement *m, Board *b)
 {
     uint64_t state = m->order;
     int order[MostAtOnce], n = 0;
     for (int i = 0; i < m->n && n < MostAtOnce; i++)
-        if (s->verdict[i].status == StatusTimed)
+        if (m->verdict[i].status == StatusTimed)
             order[n++] = i;
     for (int i = 0; i < m->repetitions; i++) {
         if (i > 0 && seconds_now() > m->until)
@@ -160,29 +135,26 @@ static void time_all(const ChildWork *w, const Measurement *m, const Shared *s)
         mix_order(order, n, &state);
         for (int k = 0; k < n; k++) {
             const int64_t at = (int64_t)i * m->n + order[k];
-            post(s->board, DoTime, order[k]);
-            w->time(w->with, m->which[order[k]], s->sample + at * w->parts);
+            post(b, DoTime, order[k]);
+            w->time(w->with, m->which[order[k]], m->sample + at * w->parts);
         }
-        atomic_store(&s->board->done, i + 1);
+        atomic_store(&b->done, i + 1);
     }
 }
 
 static _Noreturn void run_child(const ChildWork *w, const Measurement *m,
-                                const Shared *s, pid_t parent)
+                                Board *b, pid_t parent)
 {
     Fault why;
     interrupt_child(parent);
-    post(s->board, DoBegin, 0);
-    if (!w->begin(w->with, &why)) {
-        snprintf(s->verdict[0].why, sizeof s->verdict[0].why, "%.150s",
-                 why.text);
-        s->verdict[0].status = StatusFailed;
-    } else {
-        open_all(w, m, s);
-    }
-    if (s->verdict[0].status == StatusTimed)
-        time_all(w, m, s);
-    atomic_store(&s->board->over, true);
+    post(b, DoBegin, 0);
+    if (w->begin(w->with, &why))
+        open_all(w, m, b);
+    else
+        set_verdict(&m->verdict[0], StatusFailed, "%.150s", why.text);
+    if (m->verdict[0].status == StatusTimed)
+        time_all(w, m, b);
+    atomic_store(&b->over, true);
     _exit(ExitDone);
 }
 
@@ -191,10 +163,9 @@ static void blame(Measurement *m, const Board *b, Status status,
                   const char *what)
 {
     const int at = atomic_load(&b->at), doing = atomic_load(&b->doing);
-    Verdict *v = &m->verdict[at >= 0 && at < m->n ? at : 0];
-    v->status = status;
-    snprintf(v->why, sizeof v->why, "%s while %s", what,
-             doing_text[doing >= 0 && doing <= DoTime ? doing : DoBegin]);
+    set_verdict(&m->verdict[at >= 0 && at < m->n ? at : 0], status,
+                "%s while %s", what,
+                doing_text[doing >= 0 && doing <= DoTime ? doing : DoBegin]);
 }
 
 /* Sets the verdict after the child has ended by itself. */
@@ -246,72 +217,71 @@ static bool attend(const ChildWork *w, Measurement *m, const Board *b,
             blame(m, b, StatusHung, what);
             return false;
         }
-        if (w->tick && now - ticked > 0.1) {
-            w->tick(w->ticks);
+        if (w->tuner && now - ticked > 0.1) {
+            tuner_tick(w->tuner);
             ticked = now;
         }
         nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
     }
 }
 
-/* Copies the times, and the verdicts on candidates that have none yet. */
-static void take_results(Measurement *m, const Shared *s, int parts)
-{
-    const size_t n = (size_t)m->n * (size_t)parts;
-    for (int i = 0; i < m->n; i++)
-        if (m->verdict[i].status == StatusTimed
-            && s->verdict[i].status < Statuses) {
-            m->verdict[i] = s->verdict[i];
-            m->verdict[i].why[sizeof m->verdict[i].why - 1] = '\0';
-        }
-    const int done = atomic_load(&s->board->done);
-    m->done = done >= 0 && done <= m->repetitions ? done : 0;
-    memcpy(m->sample, s->sample, n * (size_t)m->done * sizeof *m->sample);
-}
-
 /* Runs one child. Returns false if the candidate to blame must be left out and
  * the others run again. */
-static bool run_once(const ChildWork *w, Measurement *m)
+static bool run_once(const ChildWork *w, Measurement *m, Board *b)
 {
-    Shared s;
-    if (!shared_make(&s, m, w->parts)) {
-        m->verdict[0] = (Verdict){ StatusFailed, "out of memory" };
-        return true;
-    }
     const pid_t parent = getpid();
+    atomic_store(&b->done, 0);
     fflush(NULL);
     const pid_t pid = fork();
     if (pid == 0)
-        run_child(w, m, &s, parent);
+        run_child(w, m, b, parent);
     if (pid < 0) {
-        m->verdict[0].status = StatusFailed;
-        snprintf(m->verdict[0].why, sizeof m->verdict[0].why,
-                 "no child process: %s", strerror(errno));
+        set_verdict(&m->verdict[0], StatusFailed, "no child process: %s",
+                    strerror(errno));
     } else {
         setpgid(pid, pid);
         interrupt_takes(pid);
-        if (!attend(w, m, s.board, pid))
+        if (!attend(w, m, b, pid))
             end_child(pid);
         interrupt_leaves(pid);
     }
-    const bool over = atomic_load(&s.board->over);
-    if (!interrupted())
-        take_results(m, &s, w->parts);
-    munmap(s.board, s.bytes);
-    return over || interrupted() || m->verdict[0].status != StatusTimed;
+    return atomic_load(&b->over) || interrupted()
+        || m->verdict[0].status != StatusTimed;
 }
 
 void child_measure(Arena *a, const ChildWork *w, Measurement *m)
 {
-    const size_t n = (size_t)m->n;
+    const size_t n = (size_t)m->n, verdicts = n * sizeof *m->verdict;
+    const size_t samples = n * (size_t)m->repetitions * (size_t)w->parts
+                         * sizeof *m->sample;
+    const size_t bytes = sizeof(Board) + samples + verdicts;
     m->done = 0;
-    m->verdict = arena_alloc(a, n * sizeof *m->verdict);
-    m->sample = arena_alloc(a, n * (size_t)m->repetitions * (size_t)w->parts
-                                   * sizeof *m->sample);
+    m->verdict = arena_alloc(a, verdicts);
+    m->sample = arena_alloc(a, samples);
     for (int i = 0; i < m->n; i++)
         m->verdict[i].status = StatusTimed;
-    while (!run_once(w, m))
-        m->done = 0;
-    if (m->verdict[0].status != StatusTimed)
-        m->done = 0;
+    Board *b = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (b == MAP_FAILED) {
+        set_verdict(&m->verdict[0], StatusFailed, "out of memory");
+        return;
+    }
+    Measurement shared = *m; /* the child writes to memory after the board */
+    shared.sample = (double *)(b + 1);
+    shared.verdict = (Verdict *)((char *)(b + 1) + samples);
+    memcpy(shared.verdict, m->verdict, verdicts);
+    while (!run_once(w, &shared, b))
+        ;
+    for (int i = 0; i < m->n && !interrupted(); i++)
+        if (shared.verdict[i].status < Statuses) {
+            m->verdict[i] = shared.verdict[i];
+            m->verdict[i].why[sizeof m->verdict[i].why - 1] = '\0';
+        }
+    const int done = atomic_load(&b->done);
+    if (m->verdict[0].status == StatusTimed && done > 0
+        && done <= m->repetitions && !interrupted()) {
+        m->done = done;
+        memcpy(m->sample, shared.sample, samples);
+    }
+    munmap(b, bytes);
 }

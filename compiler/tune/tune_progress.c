@@ -14,11 +14,10 @@ static const char *best_text(Arena *a, const char *before, const TuneTask *t)
 {
     const bool found = t->finished && t->incumbent > 0;
     const int at = found || t->lead >= t->candidate.n ? t->incumbent : t->lead;
-    const Candidate *best = at >= 0 && at < t->candidate.n
-                              ? &t->candidate.at[at]
-                              : NULL;
-    if (!best || !isfinite(best->seconds))
+    if (at < 0 || at >= t->candidate.n
+        || !isfinite(t->candidate.at[at].seconds))
         return "";
+    const Candidate *best = &t->candidate.at[at];
     return arena_printf(a, "%s%s %s", before, seconds_text(a, best->seconds),
                         gain_text(a, found    ? task_gain(t)
                                      : at > 0 ? fmax(1, best->gain)
@@ -26,50 +25,40 @@ static const char *best_text(Arena *a, const char *before, const TuneTask *t)
 }
 
 /* Returns the number of finished tasks, counting the current one, and of all
- * tasks: "3/12 ". */
+ * tasks: "3/12 ". Sets *of to the task's backend as a suffix, e.g. ", libtcc",
+ * if several backends are tuned; otherwise to "". */
 static const char *count_text(Arena *a, const TuneReport *r,
-                              const TuneTask *now)
+                              const TuneTask *now, const char **of)
 {
+    const bool several = r->other;
     int n = !now->finished, all = 0;
-    for (; r; r = r->other) {
-        for (int i = 0; i < r->task.n; i++)
+    for (*of = ""; r; r = r->other)
+        for (int i = 0; i < r->task.n; i++, all++) {
             n += r->task.at[i].finished;
-        all += r->task.n;
-    }
+            if (several && now == &r->task.at[i])
+                *of = arena_printf(a, ", %s", backend_word(r));
+        }
     return arena_printf(a, "%d/%d ", n, all);
-}
-
-/* Returns the task's backend as a suffix, e.g. ", libtcc", if several backends
- * are tuned; otherwise "". */
-static const char *of_text(Arena *a, const TuneReport *r, const TuneTask *t)
-{
-    for (const TuneReport *at = r; at && r->other; at = at->other)
-        if (at->task.n > 0 && t >= at->task.at && t < at->task.at + at->task.n)
-            return arena_printf(a, ", %s", backend_word(at));
-    return "";
 }
 
 /* If the line is too long, drops the best time, then the bar. */
 char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
                          int columns)
 {
-    const TuneReport *r = p->report;
     const TuneTask *now = p->now;
-    const char *begin = progress_bar(a, done, columns);
+    const char *begin = progress_bar(a, done, columns), *of = "";
     const char *end = progress_left(a, left);
     const char *best = now ? best_text(a, "  ", now) : "";
-    const char *name = now ? arena_printf(a, "%s%s",
-                                          task_text(a, &now->task->key),
-                                          of_text(a, r, now))
-                           : "end to end";
-    const char *of = now ? count_text(a, r, now) : "";
-    const int room = columns - 1 - (int)strlen(of) - (int)strlen(end);
-    const int beside = (int)strlen(begin) + (int)strlen(best);
-    if (room - beside < ShortName)
+    const char *count = now ? count_text(a, p->report, now, &of) : "";
+    const char *name = now ? task_text(a, &now->task->key) : "end to end";
+    const int room = columns - 1 - (int)strlen(count) - (int)strlen(end)
+                   - (int)strlen(begin);
+    if (room - (int)strlen(best) < ShortName)
         best = "";
-    if (room - (int)strlen(begin) < ShortName)
+    if (room < ShortName)
         begin = "";
-    return progress_line(a, arena_printf(a, "%s%s", begin, of), name,
+    return progress_line(a, arena_printf(a, "%s%s", begin, count),
+                         arena_printf(a, "%s%s", name, of),
                          arena_printf(a, "%s%s", best, end), columns);
 }
 
@@ -77,15 +66,12 @@ char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
 static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
 {
     const Candidate *best = task_best(t);
-    const char *tiling = best ? tiling_text(a, &best->tiling) : "";
-    fprintf(stderr, "attnc: tune %s%s: %s%s%s%s%s\n", count_text(a, r, t),
-            task_text(a, &t->task->key),
-            t->reused          ? "as recorded"
-            : t->incumbent > 0 ? "found"
-                               : "the default stays",
+    const char *tiling = best ? tiling_text(a, &best->tiling) : "", *of;
+    const char *count = count_text(a, r, t, &of), *state = task_state(t);
+    fprintf(stderr, "attnc: tune %s%s: %s%s%s%s%s\n", count,
+            task_text(a, &t->task->key), state ? state : "found",
             *tiling ? ", " : "", tiling,
-            t->reused || t->incumbent == 0 ? "" : best_text(a, ", ", t),
-            of_text(a, r, t));
+            t->reused || t->incumbent == 0 ? "" : best_text(a, ", ", t), of);
     fflush(stderr);
 }
 
@@ -107,9 +93,8 @@ void tune_progress(Progress *p, double done, double left)
 }
 
 /* ---- a tuning ---- */
-void tuner_tick(void *tuner)
+void tuner_tick(Tuner *t)
 {
-    const Tuner *t = tuner;
     Progress *p = t->progress;
     const double now = t->env->now(), all = p->until - p->begin;
     t->env->progress(p, fmin(1, (now - p->begin) / all), p->until - now);

@@ -18,6 +18,12 @@ typedef enum {
 extern const char *const status_word[Statuses]; /* the words of reports:
                                                  * "ranked", "timed" etc. */
 
+typedef struct {      /* code of a candidate */
+    const char *text; /* NULL: not compiled */
+    size_t n;
+    const char *object; /* path of the object; NULL: libtcc compiles the text */
+} Code;
+
 typedef struct {
     Tiling tiling;
     Status status;
@@ -33,6 +39,10 @@ typedef struct {
                   * not timed */
     bool tried;  /* the candidate ran or failed, so more than the cost model
                   * determines its rank */
+    /* of the search: */
+    bool is_default; /* may take all the time to compile */
+    Code code;
+    Times time, ratio; /* times of the runs: seconds; default / own */
 } Candidate;
 
 typedef struct { /* a 95 % interval and its middle */
@@ -68,6 +78,7 @@ typedef struct {              /* times of a workload, default and tuned */
     int pairs;
     int comparison; /* number of the comparison, from 1; between two
                      * comparisons, slower tilings are reverted */
+    bool slower;    /* with tuned tilings, beyond chance */
 } EndToEnd;
 
 typedef struct TuneReport TuneReport;
@@ -100,18 +111,31 @@ char *gain_text(Arena *a, double ratio); /* "+3.1 %" for ratio 1.031 */
 const Candidate *task_default(const TuneTask *t);
 const Candidate *task_best(const TuneTask *t);
 const Candidate *task_stands(const TuneTask *t);
+/* True if candidates are complete models, because the task cannot be timed
+ * alone. */
+bool is_whole_model(const TuneTask *t);
 /* True if the tiling in use is not the default. */
 bool task_differs(const TuneTask *t);
 /* Returns the ratio default / best: from the deciding pairs, otherwise from the
  * times so far; NAN if there are none. */
 double task_gain(const TuneTask *t);
+/* Returns the record of the fastest tiling found, which must exist. */
+Record task_record(const TuneReport *r, const TuneTask *t);
 int task_count(const TuneTask *t, bool is(const Candidate *c));
 const char *task_state(const TuneTask *t); /* NULL: a tiling that is not the
                                             * default was found */
 bool was_timed(const Candidate *c);
+/* Returns the seconds of the fastest candidate; INFINITY: none was timed. */
+double task_fastest(const TuneTask *t);
 bool was_removed(const Candidate *c); /* failed, crashed, hung, wrong or NaN */
 
 const char *plural(int n); /* returns "s", or "" if n is 1 */
+/* Prints words wrapped at 80 columns: the first line from `column` on, the
+ * others indented by `indent`. */
+void print_wrapped(FILE *out, int column, int indent, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Returns the parameters of `t` that are not those of `than`. */
+const char *tiling_difference(Arena *a, const Tiling *t, const Tiling *than);
 /* Prints the machine in two or more lines. `r` is NULL if it was not
  * measured. */
 void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out);
@@ -132,7 +156,7 @@ void tune_progress(Progress *p, double done, double left);
 char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
                          int columns);
 
-/* ---- tune_print.c, tune_json.c, tune_explain.c, draw_tune.c ---- */
+/* ---- tune_report.c, tune_explain.c, draw_tune.c ---- */
 void tune_print(const TuneReport *r, FILE *out);
 void tune_json(const TuneReport *r, FILE *out);
 /* Returns a picture of each task's search as SVG: the candidates over time, the

@@ -15,7 +15,7 @@
 /* [0] for tasks timed alone, [1] for tasks whose candidates are complete
  * models */
 static const int first_repetitions[] = { 12, 5 }, least_pairs[] = { 24, 16 };
-enum { MostRepetitions = 96, MostPairs = 200 };
+enum { MostRepetitions = 96 };
 static const double least_gain = 1.01; /* a smaller gain is not worth a
                                         * record */
 static const double deciding = 0.25;   /* fraction of the time for the pairs
@@ -26,17 +26,13 @@ static const double patience = 50;     /* a run that takes this many times
 static const double prescreening = 0.3; /* fraction of the remaining time */
 static const double compiling = 0.45;   /* fraction of the time after that */
 enum { LeastTried = 8, LeastWhole = 3 };
+enum { ShortRuns = 3, FirstBatch = 16, MostBatch = 64 };
 
 struct TaskSearch {
     Tuner *t;
     TuneTask *task;
     CostModel model;
-    Arena *a;
     bool whole_model; /* the candidates are complete models */
-    Codes code;       /* code of the candidates; no text: not compiled */
-    VEC(Times)
-    time, ratio; /* times of the candidates: seconds; default /
-                  * own */
     ChildWork work;
     double begin, until; /* begin and end of this turn */
     double each;         /* seconds of a run, including loading and checking */
@@ -50,6 +46,11 @@ struct TaskSearch {
 static Candidate *candidate_at(const TaskSearch *s, int i)
 {
     return &s->task->candidate.at[i];
+}
+
+static int *new_indices(const TaskSearch *s, int n)
+{
+    return arena_alloc(s->t->arena, (size_t)n * sizeof(int));
 }
 
 static double now(const TaskSearch *s)
@@ -67,59 +68,56 @@ static double time_left(const TaskSearch *s, double part)
 static void add_candidate(TaskSearch *s, const Tiling *t)
 {
     const Candidate c = { .tiling = *t,
+                          .is_default = s->task->candidate.n == 0,
                           .status = StatusRanked,
                           .predicted = tiling_seconds(&s->model, t),
                           .seconds = NAN,
                           .spread = NAN,
                           .when = NAN,
                           .gain = NAN };
-    vec_push(s->a, &s->task->candidate, c);
-    vec_push(s->a, &s->code, (Code){ 0 });
-    vec_push(s->a, &s->time, (Times){ 0 });
-    vec_push(s->a, &s->ratio, (Times){ 0 });
+    vec_push(s->t->arena, &s->task->candidate, c);
 }
 
-/* Returns the index of the candidate with this tiling, which is added if
- * new. */
+/* Returns the index of the candidate with this tiling; -1: none. */
+static int find_candidate(const TuneTask *task, const Tiling *t)
+{
+    for (int i = 0; i < task->candidate.n; i++)
+        if (tiling_same(&task->candidate.at[i].tiling, t))
+            return i;
+    return -1;
+}
+
+/* Does the same, but adds the candidate if it is new. */
 static int candidate_of(TaskSearch *s, const Tiling *t)
 {
-    for (int i = 0; i < s->task->candidate.n; i++)
-        if (tiling_same(&candidate_at(s, i)->tiling, t))
-            return i;
-    add_candidate(s, t);
-    return s->task->candidate.n - 1;
+    const int i = find_candidate(s->task, t);
+    if (i < 0)
+        add_candidate(s, t);
+    return i < 0 ? s->task->candidate.n - 1 : i;
 }
 
 /* Replaces the predictions of the cost model by the times of libtcc's code. */
 static void take_earlier(TaskSearch *s, const TuneTask *from)
 {
     int n = 0;
-    const double by_default = candidate_at(s, 0)->predicted;
-    for (int i = 1; i < s->task->candidate.n; i++)
-        for (int k = 1; k < from->candidate.n; k++) {
-            const Candidate *c = &from->candidate.at[k];
-            if (!(c->gain > 0)
-                || !tiling_same(&c->tiling, &candidate_at(s, i)->tiling))
-                continue;
-            candidate_at(s, i)->predicted = by_default / c->gain;
-            candidate_at(s, i)->tried = true;
-            n++;
-        }
+    for (int i = 1; i < s->task->candidate.n; i++) {
+        Candidate *c = candidate_at(s, i);
+        const int k = find_candidate(from, &c->tiling);
+        if (k < 1 || !(from->candidate.at[k].gain > 0))
+            continue;
+        c->predicted = candidate_at(s, 0)->predicted
+                     / from->candidate.at[k].gain;
+        c->tried = true;
+        n++;
+    }
     s->prescreened |= n >= LeastTried || n >= s->task->candidate.n - 1;
-}
-
-static const Record *known(const TaskSearch *s)
-{
-    const Record like = { .host = s->t->report.host,
-                          .key = s->task->task->key };
-    return records_find(&s->t->records, &like);
 }
 
 static void list_candidates(TaskSearch *s)
 {
     const TuneReport *earlier = s->t->earlier;
     add_candidate(s, &s->task->task->defaults);
-    const Tilings space = tiling_space(s->a, &s->model);
+    const Tilings space = tiling_space(s->t->arena, &s->model);
     for (int i = 0; i < space.n; i++)
         add_candidate(s, &space.at[i]);
     for (int i = 0; earlier && i < earlier->task.n; i++)
@@ -128,108 +126,10 @@ static void list_candidates(TaskSearch *s)
     s->prescreened |= s->whole_model || s->t->builder.jit;
 }
 
-/* ---- building ---- */
-static Code text_of(TaskSearch *s, int i)
-{
-    const bool jit = s->t->builder.jit;
-    Task task = *s->task->task;
-    Code m = { 0 };
-    task.tiling = candidate_at(s, i)->tiling;
-    if (!s->whole_model) {
-        m.text = emit_task(s->a, s->t->engine.plan, &task,
-                           jit ? EmitJit : EmitAot, &m.n);
-        return m;
-    }
-    VEC(Choice) all = { 0 };
-    for (int k = 0; k < s->t->choice.n; k++)
-        if (!task_same(&s->t->choice.at[k].key, &task.key))
-            vec_push(s->a, &all, s->t->choice.at[k]);
-    vec_push(s->a, &all, ((Choice){ task.key, task.tiling }));
-    return model_code(&s->t->engine, all.at, all.n, jit);
-}
-
-/* Returns the index of another candidate with the same text, or -1. */
-static int same_code(const TaskSearch *s, int i)
-{
-    const Code *m = &s->code.at[i];
-    for (int k = 0; k < s->code.n; k++)
-        if (k != i && s->code.at[k].text && s->code.at[k].n == m->n
-            && !memcmp(s->code.at[k].text, m->text, m->n))
-            return k;
-    return -1;
-}
-
-static double compile_time(const TaskSearch *s)
-{
-    return fmax(0, time_left(s, deciding)) * compiling;
-}
-
-/* Makes compile jobs for the candidates in who[] that have no code. If a
- * candidate has the same code as another, marks it as tried. */
-static int without_code(TaskSearch *s, int *who, int n, BuildJob *b, int *of)
-{
-    int count = 0;
-    for (int k = 0; k < n; k++) {
-        Code *m = &s->code.at[who[k]];
-        if (m->text)
-            continue;
-        *m = text_of(s, who[k]);
-        if (same_code(s, who[k]) >= 0) {
-            Candidate *c = candidate_at(s, who[k]);
-            snprintf(c->why, sizeof c->why, "the same code as another");
-            c->tried = true;
-            *m = (Code){ 0 };
-            who[k] = -1;
-            continue;
-        }
-        b[count] = (BuildJob){ .code = m,
-                               .whole_model = s->whole_model,
-                               .by_default = who[k] == 0 };
-        of[count++] = who[k];
-    }
-    return count;
-}
-
-static void take_build(TaskSearch *s, int i, const BuildJob *b)
-{
-    Candidate *c = candidate_at(s, i);
-    if (b->status != BuildDone)
-        *b->code = (Code){ 0 };
-    if (b->status != BuildDone && i == 0)
-        s->failed = true;
-    if (b->status != BuildFailed || interrupted())
-        return;
-    c->status = StatusFailed;
-    c->tried = true;
-    memcpy(c->why, b->why, sizeof c->why);
-}
-
-/* Compiles the untried candidates in who[]. Removes from who[] those that
- * cannot run; returns the number of the others. */
-static int build(TaskSearch *s, int *who, int n)
-{
-    BuildJob *b = arena_alloc(s->a, (size_t)(n + 1) * sizeof *b);
-    int *of = arena_alloc(s->a, (size_t)(n + 1) * sizeof *of), kept = 0;
-    const int count = without_code(s, who, n, b, of);
-    builder_build(&s->t->builder, s->a, b, count,
-                  s->t->options->exhaustive ? INFINITY
-                                            : now(s) + compile_time(s),
-                  s->t->last);
-    for (int i = 0; i < count; i++)
-        take_build(s, of[i], &b[i]);
-    for (int k = 0; k < n; k++)
-        if (who[k] >= 0 && s->code.at[who[k]].text
-            && (candidate_at(s, who[k])->status == StatusRanked
-                || candidate_at(s, who[k])->status == StatusTimed))
-            who[kept++] = who[k];
-    return kept;
-}
-
-/* ---- candidates ---- */
 static bool untried(const TaskSearch *s, int i)
 {
-    return i > 0 && candidate_at(s, i)->status == StatusRanked
-        && !s->code.at[i].text && !*candidate_at(s, i)->why;
+    const Candidate *c = candidate_at(s, i);
+    return i > 0 && c->status == StatusRanked && !c->code.text && !*c->why;
 }
 
 static int count_untried(const TaskSearch *s)
@@ -239,6 +139,68 @@ static int count_untried(const TaskSearch *s)
         n += untried(s, i);
     return n;
 }
+
+/* ---- building ---- */
+static Code code_of(const TaskSearch *s, const Candidate *c, bool jit)
+{
+    Task task = *s->task->task;
+    Code m = { 0 };
+    task.tiling = c->tiling;
+    if (s->whole_model)
+        return model_code(s->t, tuner_choices(s->t, &(Choice){ task.key,
+                                                               task.tiling }));
+    m.text = emit_task(s->t->arena, s->t->engine.plan, &task,
+                       jit ? EmitJit : EmitAot, &m.n);
+    return m;
+}
+
+/* True if another candidate has the same text. */
+static bool is_double(const TaskSearch *s, const Candidate *c)
+{
+    for (int k = 0; k < s->task->candidate.n; k++)
+        if (candidate_at(s, k) != c
+            && code_same(&candidate_at(s, k)->code, &c->code))
+            return true;
+    return false;
+}
+
+static double compile_time(const TaskSearch *s)
+{
+    return fmax(0, time_left(s, deciding)) * compiling;
+}
+
+/* Compiles the untried candidates in who[]. Removes from who[] those that
+ * cannot run; returns the number of the others. */
+static int build(TaskSearch *s, int *who, int n)
+{
+    Tuner *t = s->t;
+    Candidate **jobs = arena_alloc(t->arena, (size_t)(n + 1) * sizeof *jobs);
+    int count = 0, kept = 0;
+    for (int k = 0; k < n; k++) {
+        Candidate *c = candidate_at(s, who[k]);
+        if (c->code.text)
+            continue;
+        c->code = code_of(s, c, t->builder.jit);
+        if (!is_double(s, c)) {
+            jobs[count++] = c;
+            continue;
+        }
+        snprintf(c->why, sizeof c->why, "the same code as another");
+        c->tried = true;
+        c->code = (Code){ 0 };
+    }
+    builder_build(&t->builder, t->arena, jobs, count, s->whole_model,
+                  t->options->exhaustive ? INFINITY : now(s) + compile_time(s),
+                  t->last);
+    s->failed |= !candidate_at(s, 0)->code.text;
+    for (int k = 0; k < n; k++)
+        if (candidate_at(s, who[k])->code.text
+            && candidate_at(s, who[k])->status <= StatusTimed)
+            who[kept++] = who[k];
+    return kept;
+}
+
+/* ---- what to try next ---- */
 
 /* True if enough candidates were tried to record the best one. */
 static bool is_covered(const TaskSearch *s)
@@ -273,11 +235,9 @@ static int add_ranked(TaskSearch *s, int *who, int n, int most)
             chosen |= who[k] == i;
         if (chosen)
             continue;
+        const double own = candidate_at(s, i)->predicted;
         int k = n < most ? n++ : n;
-        for (; k > begin
-               && candidate_at(s, who[k - 1])->predicted
-                      > candidate_at(s, i)->predicted;
-             k--)
+        for (; k > begin && candidate_at(s, who[k - 1])->predicted > own; k--)
             if (k < most)
                 who[k] = who[k - 1];
         if (k < most)
@@ -286,21 +246,89 @@ static int add_ranked(TaskSearch *s, int *who, int n, int most)
     return n;
 }
 
+/* Stores the results of short runs: times relative to the default replace the
+ * predictions. A candidate that crashes or computes wrong results is removed,
+ * because it would with any compiler. One that libtcc cannot compile stays,
+ * because another compiler may. */
+static void take_short_runs(TaskSearch *s, const Measurement *m)
+{
+    double ratio[ShortRuns];
+    for (int i = 1; i < m->n; i++) {
+        Candidate *c = candidate_at(s, m->which[i]);
+        const Verdict *v = &m->verdict[i];
+        for (int k = 0; k < m->done; k++) {
+            const double *x = m->sample + (int64_t)k * m->n;
+            ratio[k] = x[i] / x[0];
+        }
+        if (v->status == StatusTimed) {
+            c->predicted = candidate_at(s, 0)->predicted
+                         * median_interval(ratio, m->done).middle;
+            c->tried = true;
+        } else if (v->status != StatusFailed) {
+            c->status = v->status;
+            memcpy(c->why, v->why, sizeof c->why);
+        }
+    }
+}
+
+/* Ranks candidates by short runs before a C compiler spends time on them.
+ * libtcc compiles a candidate's loops around the tiles that attnc contains in
+ * milliseconds. Takes the candidates in the order of the predictions and stops
+ * at `until`, or if the default does not run. */
+static void prescreen(TaskSearch *s, double until)
+{
+    Tuner *t = s->t;
+    const int all = s->task->candidate.n;
+    int *order = new_indices(s, all), who[1 + MostBatch] = { 0 };
+    const int n = add_ranked(s, order, 0, all);
+    for (int done = 0, batch = FirstBatch; done < n && batch >= 4;) {
+        const double begin = now(s);
+        batch = batch < n - done ? batch : n - done;
+        memcpy(who + 1, order + done, (size_t)batch * sizeof *who);
+        Measurement m = { .which = who,
+                          .n = 1 + batch,
+                          .repetitions = ShortRuns,
+                          .hang = 2,
+                          .until = until,
+                          .order = (uint64_t)done + 1 };
+        for (int i = 0; i <= batch; i++)
+            candidate_at(s, who[i])->code = code_of(s, candidate_at(s, who[i]),
+                                                    true);
+        t->env->measure(t->arena, &s->work, &m);
+        for (int i = 0; i <= batch; i++)
+            candidate_at(s, who[i])->code = (Code){ 0 };
+        if (interrupted() || m.done == 0)
+            return;
+        take_short_runs(s, &m);
+        done += batch;
+        batch = (int)fmin((until - now(s)) / ((now(s) - begin) / batch),
+                          (double)MostBatch);
+    }
+}
+
+const Record *known_record(const Tuner *t, const TaskKey *key)
+{
+    const Record *r = records_find(&t->records,
+                                   &(Record){ .host = t->report.host,
+                                              .key = *key });
+    return r && tiling_valid(&r->tiling, key->kind) ? r : NULL;
+}
+
 /* Adds the tiling that an earlier run found, or the best one for a similar
  * shape. */
 static int add_nearest(TaskSearch *s, int *who, int n)
 {
     const Tuner *t = s->t;
-    const Record *own = known(s),
+    const TaskKey *key = &s->task->task->key;
+    const Record *own = known_record(t, key),
                  *r = own ? own
-                          : records_nearest(&t->records, &t->report.host,
-                                            &s->task->task->key);
+                          : records_nearest(&t->records, &t->report.host, key);
     if (!r || !tiling_valid(&r->tiling, r->key.kind)
         || (On(r->key.kind) & OnProducts
             && !tiling_fits(&t->engine.target, &r->tiling)))
         return n;
     const int i = candidate_of(s, &r->tiling);
-    if (i > 0 && untried(s, i))
+    if (untried(s, i))
         who[n++] = i;
     return n;
 }
@@ -309,8 +337,7 @@ static int choose_next(TaskSearch *s, int *who, int n)
 {
     const bool first = candidate_at(s, 0)->samples == 0;
     if (!s->prescreened && s->task->candidate.n > 1 + room(s))
-        prescreen(s->t, s->task, &s->model,
-                  now(s) + prescreening * time_left(s, 0));
+        prescreen(s, now(s) + prescreening * time_left(s, 0));
     s->prescreened = true;
     const int most = n + room(s);
     if (first)
@@ -320,7 +347,7 @@ static int choose_next(TaskSearch *s, int *who, int n)
 
 static int choose_neighbours(TaskSearch *s, int *who, int n, int centre)
 {
-    const Tilings near = tiling_neighbours(s->a, &s->model,
+    const Tilings near = tiling_neighbours(s->t->arena, &s->model,
                                            &candidate_at(s, centre)->tiling);
     const int most = n + 1 + room(s);
     for (int i = 0; i < near.n && n < most; i++) {
@@ -332,9 +359,8 @@ static int choose_neighbours(TaskSearch *s, int *who, int n, int centre)
 }
 
 /* ---- timing ---- */
-static void take_verdict(TaskSearch *s, int i, const Verdict *v)
+static void take_verdict(TaskSearch *s, Candidate *c, const Verdict *v)
 {
-    Candidate *c = candidate_at(s, i);
     if (v->status == StatusTimed && c->samples == 0)
         c->when = now(s) - s->t->begin;
     c->status = v->status;
@@ -342,15 +368,21 @@ static void take_verdict(TaskSearch *s, int i, const Verdict *v)
     memcpy(c->why, v->why, sizeof c->why);
 }
 
-static void take_times(TaskSearch *s, int i)
+static void take_times(TaskSearch *s, const Measurement *m, int i)
 {
-    const Times *x = &s->time.at[i];
-    const Interval median = median_interval(x->at, x->n);
-    Candidate *c = candidate_at(s, i);
-    c->samples = x->n;
+    Candidate *c = candidate_at(s, m->which[i]);
+    for (int k = 0; k < m->done; k++) {
+        const double *x = m->sample + (int64_t)k * m->n;
+        if (x[i] <= 0)
+            continue;
+        vec_push(s->t->arena, &c->time, x[i]);
+        vec_push(s->t->arena, &c->ratio, x[0] / x[i]);
+    }
+    const Interval median = median_interval(c->time.at, c->time.n);
+    c->samples = c->time.n;
     c->seconds = median.middle;
     c->spread = (median.high - median.low) / 2 / median.middle;
-    c->gain = median_of(s->ratio.at[i].at, s->ratio.at[i].n);
+    c->gain = median_interval(c->ratio.at, c->ratio.n).middle;
 }
 
 /* Times the default, who[0], and the other candidates until `until`. Returns
@@ -366,25 +398,17 @@ static int measure(TaskSearch *s, const int *who, int n, int repetitions,
                       .until = until,
                       .order = (uint64_t)++s->measured };
     const double begin = now(s);
-    s->t->env->measure(s->a, &s->work, &m);
+    s->t->env->measure(s->t->arena, &s->work, &m);
     if (m.done > 0) /* includes loading and checking */
         s->each = (now(s) - begin) / (m.done * n);
     if (m.done > 0 && s->whole_model)
         s->t->run = s->each;
     for (int i = 0; i < n && !interrupted(); i++)
-        take_verdict(s, who[i], &m.verdict[i]);
+        take_verdict(s, candidate_at(s, who[i]), &m.verdict[i]);
     s->failed |= !interrupted() && m.verdict[0].status != StatusTimed;
-    for (int k = 0; k < m.done; k++)
-        for (int i = 0; i < n; i++) {
-            const double *x = m.sample + (int64_t)k * n;
-            if (m.verdict[i].status != StatusTimed || x[i] <= 0)
-                continue;
-            vec_push(s->a, &s->time.at[who[i]], x[i]);
-            vec_push(s->a, &s->ratio.at[who[i]], x[0] / x[i]);
-        }
     for (int i = 0; i < n && m.done > 0; i++)
         if (m.verdict[i].status == StatusTimed)
-            take_times(s, who[i]);
+            take_times(s, &m, i);
     return m.done;
 }
 
@@ -400,7 +424,7 @@ static int sort_alive(const TaskSearch *s, int *who, int n)
     int kept = 1;
     for (int i = 1; i < n; i++) {
         if (candidate_at(s, who[i])->status != StatusTimed
-            || !s->ratio.at[who[i]].n)
+            || !candidate_at(s, who[i])->ratio.n)
             continue;
         const int one = who[i];
         int k = kept++;
@@ -443,7 +467,7 @@ static int search(TaskSearch *s, int best)
                     && (k == 0 || time_left(s, deciding) > 0);
          k++) {
         const int all = s->task->candidate.n + near, before = best;
-        int *who = arena_alloc(s->a, (size_t)all * sizeof *who), n = 1;
+        int *who = new_indices(s, all), n = 1;
         const int centre = best > 0 && ratio_of(s, best) > 1 ? best : 0;
         who[0] = 0;
         if (best > 0)
@@ -467,10 +491,9 @@ static int search(TaskSearch *s, int best)
 static bool decide(TaskSearch *s, int candidate)
 {
     TuneTask *task = s->task;
-    Times *ratio = &s->ratio.at[candidate];
+    const Times *ratio = &candidate_at(s, candidate)->ratio;
     const int who[] = { 0, candidate }, before = ratio->n;
     const int least = least_pairs[s->whole_model];
-    double log_ratio[MostPairs];
     const double fit = time_left(s, 0) / (2 * s->each);
     int most = fit < (double)MostPairs ? (int)fit : MostPairs;
     if (most < least || ratio_of(s, candidate) < 1)
@@ -478,14 +501,11 @@ static bool decide(TaskSearch *s, int candidate)
     /* even a late decision gets the minimum number of pairs */
     measure(s, who, 2, most,
             fmin(fmax(s->until, s->t->last), now(s) + 4 * most * s->each));
-    const double *fresh = ratio->at + before;
     const int pairs = ratio->n - before;
-    for (int i = 0; i < pairs; i++)
-        log_ratio[i] = log(fresh[i]);
     if (pairs < least || interrupted() || s->failed)
         return false;
-    const Interval gain = median_interval(fresh, pairs);
-    const double p = signed_rank(log_ratio, pairs);
+    const Interval gain = median_interval(ratio->at + before, pairs);
+    const double p = faster_by_chance(ratio->at + before, pairs, 1);
     const bool faster = candidate_at(s, candidate)->status == StatusTimed
                      && p <= TUNE_ALPHA && gain.middle >= least_gain
                      && gain.low > 1;
@@ -498,32 +518,16 @@ static bool decide(TaskSearch *s, int candidate)
     return true;
 }
 
-static ChildWork work_of(TaskSearch *s)
-{
-    Tuner *t = s->t;
-    const Dtype dtype = s->task->task->key.dtype;
-    ChildWork w = s->whole_model
-                    ? model_run_work(model_run_new(&t->report, t->setup,
-                                                   &t->works, false, &s->code))
-                    : task_run_work(task_run_new(s->a, &s->model,
-                                                 &t->weights[dtype], s->task,
-                                                 &s->code));
-    w.task = s->task;
-    w.tick = tuner_tick;
-    w.ticks = t;
-    return w;
-}
-
 static TaskSearch *begin_search(Tuner *t, TuneTask *task)
 {
     TaskSearch *s = arena_alloc(t->arena, sizeof *s);
     *s = (TaskSearch){ .t = t,
                        .task = task,
-                       .a = t->arena,
-                       .whole_model = task->task->key.kind > TaskAttention,
+                       .whole_model = is_whole_model(task),
                        .model = cost_model(t, task->task) };
     list_candidates(s);
-    s->work = work_of(s);
+    s->work = s->whole_model ? model_work(t, task, false)
+                             : task_work(t, task, &s->model);
     return s;
 }
 

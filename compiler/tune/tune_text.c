@@ -1,9 +1,9 @@
 /* tune_text.c: words and numbers shared by all forms of the report. */
+#include <math.h>
+#include <stdarg.h>
+
 #include "base/strings.h"
 #include "tune/tune_report.h"
-
-#include <math.h>
-#include <string.h>
 
 const char *const status_word[Statuses] = {
     [StatusRanked] = "ranked", [StatusTimed] = "timed",
@@ -11,6 +11,18 @@ const char *const status_word[Statuses] = {
     [StatusHung] = "hung",     [StatusWrong] = "wrong",
     [StatusNaN] = "nan",
 };
+
+void print_wrapped(FILE *out, int column, int indent, const char *fmt, ...)
+{
+    Arena *a = arena_new();
+    va_list ap;
+    va_start(ap, fmt);
+    const char *words = arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    fprintf(out, "%*s", column, "");
+    put_wrapped(out, column, indent, words);
+    arena_free(a);
+}
 
 /* Returns the backend's name for --backend, but "libtcc" for "jit". */
 const char *backend_word(const TuneReport *r)
@@ -52,6 +64,11 @@ const Candidate *task_stands(const TuneTask *t)
     return t->taken_back ? task_default(t) : task_best(t);
 }
 
+bool is_whole_model(const TuneTask *t)
+{
+    return t->task->key.kind > TaskAttention;
+}
+
 bool task_differs(const TuneTask *t)
 {
     return t->incumbent > 0 && !t->taken_back;
@@ -65,6 +82,19 @@ double task_gain(const TuneTask *t)
     return by_default && best && best->seconds > 0
              ? by_default->seconds / best->seconds
              : NAN;
+}
+
+Record task_record(const TuneReport *r, const TuneTask *t)
+{
+    const Candidate *best = task_best(t);
+    const double ns = 1e9 * best->seconds;
+    return (Record){ .host = r->host,
+                     .key = t->task->key,
+                     .tiling = best->tiling,
+                     .ns = ns,
+                     .usual_ns = task_gain(t) * ns,
+                     .samples = t->pairs,
+                     .spread = best->spread };
 }
 
 int task_count(const TuneTask *t, bool is(const Candidate *c))
@@ -85,6 +115,15 @@ bool was_removed(const Candidate *c)
     return c->status > StatusTimed;
 }
 
+double task_fastest(const TuneTask *t)
+{
+    double best = INFINITY;
+    for (int i = 0; i < t->candidate.n; i++)
+        if (was_timed(&t->candidate.at[i]))
+            best = fmin(best, t->candidate.at[i].seconds);
+    return best;
+}
+
 const char *task_state(const TuneTask *t)
 {
     if (t->reused)
@@ -100,6 +139,15 @@ const char *task_state(const TuneTask *t)
                              : NULL;
 }
 
+const char *tiling_difference(Arena *a, const Tiling *t, const Tiling *than)
+{
+    Tiling rest = { 0 };
+    for (int i = 0; i < TilingParameters; i++)
+        if (tiling_get(t, i) != tiling_get(than, i))
+            tiling_set(&rest, i, tiling_get(t, i));
+    return tiling_text(a, &rest);
+}
+
 /* ---- the machine ---- */
 const char *plural(int n)
 {
@@ -109,21 +157,19 @@ const char *plural(int n)
 void host_print(const Host *h, const Machine *m, const Rates *r, FILE *out)
 {
     Arena *a = arena_new();
-    const char *read = "";
-    put_wrapped(out, 0, 4,
-                arena_printf(a, "%s, %s, %d thread%s, %s",
-                             plain_text(a, h->cpu), plain_text(a, h->isa),
-                             h->threads, plural(h->threads),
-                             plain_text(a, h->compiler)));
+    const char *read = "", *caches = cache_sizes(a, m);
+    print_wrapped(out, 0, 4, "%s, %s, %d thread%s, %s", plain_text(a, h->cpu),
+                  plain_text(a, h->isa), h->threads, plural(h->threads),
+                  plain_text(a, h->compiler));
     for (int i = 0; r && i < Levels; i++)
         if (r->read[i] > 0)
             read = arena_printf(a, "%s, %s %.1f", read, level_name[i],
                                 1e-9 * r->read[i]);
-    const char *caches = cache_sizes(a, m);
     if (r)
-        caches = arena_printf(a, "%s; %s%.1f GFLOP/s; reads%s GB/s", caches,
-                              r->threads > 1 ? "the threads together: " : "",
-                              1e-9 * r->fma, *read ? read + 1 : " -");
-    put_wrapped(out, 0, 4, caches);
+        print_wrapped(out, 0, 4, "%s; %s%.1f GFLOP/s; reads%s GB/s", caches,
+                      r->threads > 1 ? "the threads together: " : "",
+                      1e-9 * r->fma, *read ? read + 1 : " -");
+    else
+        print_wrapped(out, 0, 4, "%s", caches);
     arena_free(a);
 }

@@ -7,11 +7,14 @@
 #include "plan/plan.h"
 #include "tune/tune_report.h"
 
+typedef struct Tuner Tuner;
+
 /* ---- stats.c ---- */
 /* Significance level of the test for "faster" (tune_search.c): the maximum
  * probability that a task gets another incumbent although no tiling is
  * faster. */
 #define TUNE_ALPHA 0.01
+enum { MostPairs = 200 }; /* maximum number of pairs in a test */
 
 /* Computes Wilcoxon's signed-rank test, one-sided and exact: returns the
  * probability that the positive ranks have at least this sum if both signs are
@@ -19,9 +22,11 @@
  * sizes share their ranks. n is at most 200. Returns 1 if all numbers are
  * zero. */
 double signed_rank(const double *difference, int n);
-double median_of(const double *x, int n); /* returns NAN if n is 0 */
+/* Does this for the logarithms of n ratios default / own, or own / default if
+ * the sign is -1. */
+double faster_by_chance(const double *ratio, int n, int sign);
 /* Returns the 95 % confidence interval of the median, by order statistics; for
- * fewer than six numbers, their range. */
+ * fewer than six numbers, their range. NANs if n is 0. */
 Interval median_interval(const double *x, int n);
 
 /* ---- tune_child.c ---- */
@@ -48,8 +53,7 @@ typedef struct { /* functions that the child calls to run candidates */
     bool (*open)(void *with, int candidate, Fault *why);
     Result (*result)(void *with, int candidate, int i); /* computes result i */
     void (*time)(void *with, int candidate, double *seconds);
-    void (*tick)(void *ticks); /* called regularly in the parent; may be NULL */
-    void *ticks;
+    Tuner *tuner; /* shows progress meanwhile; NULL: nobody */
 } ChildWork;
 
 typedef struct { /* a measurement of interleaved runs */
@@ -99,9 +103,12 @@ typedef struct { /* inputs of a prediction */
     const Machine *machine;
     const Rates *rates;
     const Task *task;
-    TaskShape shape;
     CallSizes sizes;
     int threads;
+    /* set by cost_model_of(): */
+    TaskShape shape;
+    int64_t rows, keys, all_rows; /* most rows of a thread, keys, and rows */
+    bool by_columns;              /* some calls divide columns */
 } CostModel;
 typedef VEC(Tiling) Tilings;
 /* Returns every tiling of the search space, in a fixed order. Parameters that
@@ -114,6 +121,8 @@ Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t);
  * registers. */
 bool tiling_fits(const Target *t, const Tiling *tiling);
 double tiling_seconds(const CostModel *m, const Tiling *t);
+CostModel cost_model(const Tuner *t, const Task *task);
+CostModel cost_model_of(CostModel m); /* completes the model */
 
 /* ---- tune.c ---- */
 typedef struct {         /* the machine that a tuning sees; tests simulate it */
@@ -127,77 +136,53 @@ typedef struct {         /* the machine that a tuning sees; tests simulate it */
 int tune_on(const Environment *env, const TuneOptions *o, FILE *out);
 
 /* ---- tune_build.c ---- */
-typedef struct { /* code of a candidate */
-    const char *text;
-    size_t n;
-    const char *object; /* path of the object; NULL: libtcc compiles the text */
-} Code;
-typedef VEC(Code) Codes;
-
 typedef struct { /* how candidates are compiled */
     const Environment *env;
     bool jit;
     CcOptions cc;
     TempFolder temp; /* directory of the objects */
     int at_once;
-    Codes built;    /* all codes built so far, to compile a text once */
-    double took[2]; /* seconds of the last job: [0] a task's text, [1] a
-                     * model's; 0: none yet */
-    double each[2]; /* seconds per job when compiled in parallel: [0] a task's
-                     * text, [1] a model's, at first estimated by its size */
+    VEC(Code) built; /* all codes built so far, to compile a text once */
+    double took[2];  /* seconds of the last job: [0] a task's text, [1] a
+                      * model's; 0: none yet */
+    double each[2];  /* seconds per job when compiled in parallel: [0] a task's
+                      * text, [1] a model's, at first estimated by its size */
     bool whole_known;
     size_t whole_bytes; /* bytes of the model's text */
 } Builder;
 bool builder_open(Builder *b, Fault *why);
 void builder_close(Builder *b);
-typedef enum {
-    BuildLate, /* there was no time left */
-    BuildDone,
-    BuildFailed
-} BuildStatus;
-typedef struct { /* a candidate that is to be compiled */
-    Code *code;
-    bool whole_model, by_default; /* the candidate is a complete model; it has
-                                   * the default tiling */
-    BuildStatus status;
-    char why[160]; /* reason for BuildFailed */
-} BuildJob;
-/* Compiles jobs in order: first one per core, then as many as fit until
- * `until`. Jobs still running at `last` are stopped. With the JIT, only marks
- * them as done. */
-void builder_build(Builder *b, Arena *a, BuildJob *jobs, int n, double until,
-                   double last);
+/* Compiles the code of n candidates in order: first one per core, then as many
+ * as fit until `until`. Jobs still running at `last` are stopped. Sets the
+ * status of candidates that do not compile; they, and those for which there was
+ * no time, lose their code. With the JIT, does nothing. */
+void builder_build(Builder *b, Arena *a, Candidate **c, int n, bool whole_model,
+                   double until, double last);
+bool code_same(const Code *a, const Code *b); /* false if one has no text */
 
-/* ---- run_task.c ---- */
+/* ---- run_candidates.c ---- */
 typedef struct { /* a buffer of random weights, or of keys and values */
     void *at;
     int64_t bytes;
 } RotatingBuffer;
-int64_t rotating_buffer_bytes(const CostModel *m);
-void rotating_buffer_make(RotatingBuffer *r, Arena *a, Dtype dtype,
-                          int64_t bytes);
-
-/* A task that is timed alone, with random inputs and weights from the
- * buffer. */
-typedef struct TaskRun TaskRun;
-TaskRun *task_run_new(Arena *a, const CostModel *m,
-                      const RotatingBuffer *weights, const TuneTask *task,
-                      const Codes *code);
-ChildWork task_run_work(TaskRun *r);
-
-/* ---- run_model.c ---- */
-
-/* Complete models with different tilings. A run consists of all workloads, each
- * as often as an answer needs it. With `each`, every workload has its own
- * time. */
-typedef struct ModelRun ModelRun;
-ModelRun *model_run_new(const TuneReport *r, const Setup *s, const Works *works,
-                        bool each, const Codes *code);
-ChildWork model_run_work(ModelRun *r);
-Code model_code(const Engine *e, const Choice *choice, int n, bool jit);
+/* Makes one buffer per dtype before any child starts, so that children share
+ * them. */
+void rotating_buffers(Tuner *t);
+/* Returns the work that times a task alone, with random inputs and weights from
+ * the tuner's buffer. */
+ChildWork task_work(Tuner *t, const TuneTask *task, const CostModel *m);
+/* Returns the work that times complete models with different tilings, the
+ * candidates of `task`. A run consists of all workloads, each as often as an
+ * answer needs it. With `each`, every workload has its own time, and the models
+ * are those compared end to end. */
+ChildWork model_work(Tuner *t, const TuneTask *task, bool each);
+/* Returns the tilings in use that are not the default. `one`, if not NULL,
+ * replaces that of its task. */
+Choices tuner_choices(const Tuner *t, const Choice *one);
+Code model_code(const Tuner *t, Choices with);
 
 /* ---- the tuning ---- */
-typedef struct { /* the tuning of one backend's code */
+struct Tuner { /* the tuning of one backend's code */
     const Environment *env;
     TuneReport report;
     Progress *progress; /* shared by all backends */
@@ -210,43 +195,31 @@ typedef struct { /* the tuning of one backend's code */
     Works works;
     Builder builder;
     RotatingBuffer weights[Dtypes];
-    Records records;       /* the tuning records before this run */
-    VEC(Choice) choice;    /* tilings chosen so far */
-    bool changed;          /* `choice` has changed since the last end-to-end
-                            * comparison */
-    int pass;              /* number of the pass over the tasks */
-    Records fresh, before; /* this run's records; those that they replaced */
-    double run;            /* seconds of a run of the model; 0: unknown */
-    double begin, until;   /* begin and end of its tuning, by env->now() */
-    double last;           /* end of the complete tuning */
-} Tuner;
+    Records records;     /* the tuning records before this run */
+    bool kept;           /* this run has added records */
+    bool changed;        /* a tiling has changed since the last end-to-end
+                          * comparison */
+    int pass;            /* number of the pass over the tasks */
+    double run;          /* seconds of a run of the model; 0: unknown */
+    double begin, until; /* begin and end of its tuning, by env->now() */
+    double last;         /* end of the complete tuning */
+};
 
 /* ---- tune_progress.c ---- */
 /* Sets the current task for the progress line; NULL: the complete model. */
 void tuner_shows(Tuner *t, TuneTask *now);
-void tuner_tick(void *tuner);
-
-/* ---- prescreen.c ---- */
-
-/* Returns what the predictions for a task depend on. */
-CostModel cost_model(Tuner *t, const Task *task);
-/* Sets `predicted` of the candidates of a task by short runs, relative to the
- * default, of code that libtcc compiles around prebuilt tiles. Takes the
- * candidates in the order of the cost model's predictions and stops at
- * `until`. */
-void prescreen(Tuner *t, TuneTask *task, const CostModel *m, double until);
+void tuner_tick(Tuner *t);
 
 /* ---- tune_search.c ---- */
 /* Begins or continues the search for the best tiling of a task, until
  * `until`. */
 void search_task(Tuner *t, TuneTask *task, double until);
+/* Returns the record of a task before this run, or NULL. */
+const Record *known_record(const Tuner *t, const TaskKey *key);
 /* Returns the number of pairs that a decision needs. */
 int least_pairs_of(TaskKind kind);
 
 /* ---- tune_schedule.c ---- */
-/* Makes one rotating buffer per dtype before any child starts, so that children
- * share them. */
-void schedule_buffers(Tuner *t);
 /* Searches task by task and records the results. Leaves the time that the
  * end-to-end comparison needs. *why is the first failure to record. Returns
  * false if there was nothing to try or no time. */

@@ -35,20 +35,29 @@ static const Task fake_tasks[] = {
 };
 enum { FakeTasks = 6, FakeTimed = 24, FakeRanked = 6, FakeRemoved = 5 };
 
-/* clang-format off */
-static const Candidate fake_removed[FakeRemoved] = {
-    { { .mr = 16, .nr = 64 }, StatusFailed, "error: out of registers", 2.2e-3,
-      NAN, NAN, 0, 0, 1.0, NAN, true },
-    { { .mr = 1, .nr = 16 }, StatusCrashed, "signal 11 (Segmentation fault)",
-      4e-3, NAN, NAN, 0, 0, 2.0, NAN, true },
-    { { .mr = 2, .nr = 16 }, StatusHung, "no answer in 2 s", 3e-3, NAN, NAN, 0,
-      0, 3.0, NAN, true },
-    { { .mr = 3, .nr = 64 }, StatusWrong, "byte 17 <&> \"is\" \x1b[31m other",
-      2e-3, 1.1e-3, 0.01, 3, 1, 3.5, NAN, true },
-    { { .mr = 5, .nr = 48 }, StatusNaN, "3 values are no numbers", 2e-3, NAN,
-      NAN, 0, 0, 4.0, NAN, true },
-};
-/* clang-format on */
+/* Returns a candidate of each status from StatusFailed on. */
+static inline Candidate fake_removed(int k)
+{
+    static const char *const why[] = { "error: out of registers",
+                                       "signal 11 (Segmentation fault)",
+                                       "no answer in 2 s",
+                                       "byte 17 <&> \"is\" \x1b[31m other",
+                                       "3 values are no numbers" };
+    static const int mr[] = { 16, 1, 2, 3, 5 }, nr[] = { 64, 16, 16, 64, 48 };
+    const bool ran = k == StatusWrong - StatusFailed;
+    Candidate c = { .tiling = { .mr = mr[k], .nr = nr[k] },
+                    .status = StatusFailed + k,
+                    .predicted = 2e-3,
+                    .seconds = ran ? 1.1e-3 : NAN,
+                    .spread = ran ? 0.01 : NAN,
+                    .samples = ran ? 3 : 0,
+                    .rung = ran,
+                    .when = 1.0 + k,
+                    .gain = NAN,
+                    .tried = true };
+    snprintf(c.why, sizeof c.why, "%s", why[k]);
+    return c;
+}
 
 /* i 0: the default. */
 static inline Tiling fake_tiling(TaskKind kind, int i)
@@ -107,7 +116,7 @@ static inline TuneTask fake_task(int i)
         vec_push(a, &t.candidate, c);
     }
     for (int k = 0; i == 0 && k < FakeRemoved; k++)
-        vec_push(a, &t.candidate, fake_removed[k]);
+        vec_push(a, &t.candidate, fake_removed(k));
     return t;
 }
 
@@ -136,8 +145,8 @@ static inline TuneReport fake_report(void)
         .seconds = 48.3,
     };
     const EndToEnd ends[] = {
-        { "encode", 23.1e-3, 22.4e-3, { 1.026, 1.031, 1.035 }, 40, 1 },
-        { "step", 612e-6, 615e-6, { 0.985, 0.996, 1.004 }, 200, 1 },
+        { "encode", 23.1e-3, 22.4e-3, { 1.026, 1.031, 1.035 }, 40, 1, false },
+        { "step", 612e-6, 615e-6, { 0.985, 0.996, 1.004 }, 200, 1, false },
     };
     snprintf(r.machine.cpu, sizeof r.machine.cpu, "%s", fake_cpu);
     for (int i = 0; i < FakeTasks; i++)

@@ -34,13 +34,12 @@ static void check_space(const char *spec, const char *march)
                           .set = 1e8 }));
     for (int i = 0; i < e.plan->task.n; i++) {
         const Task *t = &e.plan->task.at[i];
-        const CostModel model = { .plan = e.plan,
-                                  .machine = &m,
-                                  .rates = &r,
-                                  .task = t,
-                                  .shape = task_shape(e.plan, t),
-                                  .sizes = sizes,
-                                  .threads = 2 };
+        const CostModel model = cost_model_of((CostModel){ .plan = e.plan,
+                                                           .machine = &m,
+                                                           .rates = &r,
+                                                           .task = t,
+                                                           .sizes = sizes,
+                                                           .threads = 2 });
         const Tilings all = tiling_space(e.arena, &model);
         assert_true(all.n > 0);
         for (int k = 0; k < all.n; k++) {

@@ -1,39 +1,80 @@
-/* run_task.c: times one task alone, at the sizes at which its model calls it.
- * Weights, keys and values rotate through a buffer as large as the data that
- * the model reads before it reads the same data again. So they come from the
- * same cache level as in the model. Inputs and outputs stay in near caches. */
+/* run_candidates.c: checks and times candidates in the child process: a task
+ * alone, or complete models.
+ *
+ * A task runs at the sizes at which its model calls it. Weights, keys and
+ * values rotate through a buffer as large as the data that the model reads
+ * before it reads the same data again. So they come from the same cache level
+ * as in the model. Inputs and outputs stay in near caches.
+ *
+ * Complete models run the workloads of attnc bench, for tilings that cannot be
+ * timed with a single task, and for the end-to-end comparison. */
 #include <dlfcn.h>
 #include <math.h>
 #include <string.h>
 
 #include "tune/tuner.h"
 
+/* ---- code, time ---- */
+/* Loads the code for the rest of the process. Sets *at to the function. */
+static bool code_load(const Code *c, const char *symbol, const Target *t,
+                      void **at, Fault *why)
+{
+    JitCode jit; /* not freed: needed until the child ends */
+    if (!c->object)
+        return jit_function(&jit, at, c->text, symbol, t, why);
+    void *library = dlopen(c->object, RTLD_NOW | RTLD_LOCAL);
+    *at = library ? dlsym(library, symbol) : NULL;
+    return *at || fault(why, ExitBackend, "cannot load it: %s", dlerror());
+}
+
+/* Returns the mean seconds of *n calls. If *n is 0, first sets it to the number
+ * of calls that take more than `least` seconds, so that the reading is
+ * accurate; it is then the same for all candidates. */
+static double time_calls(void call(void *with), void *with, int64_t *n,
+                         double least)
+{
+    for (int64_t k = *n > 0 ? *n : 1;; k *= 2) {
+        const double begin = seconds_now();
+        for (int64_t i = 0; i < k; i++)
+            call(with);
+        const double took = seconds_now() - begin;
+        if (k == *n)
+            return took / (double)k;
+        if (took <= least)
+            continue;
+        *n = k;
+        return time_calls(call, with, n, least);
+    }
+}
+
+/* ---- a task: its memory ---- */
 typedef void TaskFunction(void *const *at, const int64_t *n);
 
-enum { Guard = 64 }; /* floats after a result, which must not change */
-static const double least_seconds = 0.0002; /* minimum duration of one reading
-                                             * of the clock */
+enum {
+    MostWorks = 4,
+    Guard = 64, /* floats after a result, which must not change */
+    Odd = 3     /* number of other sizes to check */
+};
+/* minimum duration of one reading of the clock: of a task, of a model */
+static const double least_task = 0.0002, least_model = 0.0005;
 
-struct TaskRun {
+typedef struct {
     Arena *arena; /* owns the operands, in the child */
     const CostModel *m;
     const RotatingBuffer *weights;
     const TuneTask *task;
-    const Codes *code; /* code of the candidates */
     /* used only in the child: */
     TaskFunction **call; /* functions of the candidates */
     struct attn_pool *pool;
     const struct attn_parallel *parallel;
     float *x, *y, *bias, *residual, *scratch;
     int32_t *page;
-    float *expected[8];       /* results of the default, by case */
     int64_t ldx, ldy, floats; /* strides of x and y in elements; floats in y */
     int64_t next;             /* next place in the rotating buffer */
     int64_t repeats[8];       /* calls per reading, by size; 0: not yet known */
-};
+} TaskRun;
 
-/* state of one call */
-typedef struct {
+typedef struct { /* a call */
     TaskRun *r;
     int candidate;
     const CallSize *size;
@@ -62,17 +103,6 @@ static int64_t most_scratch(const CostModel *m)
                           tiling_parameters[Tiling_keys].most, m->shape.d_v);
 }
 
-static int64_t most_of(const CostModel *m, bool keys)
-{
-    int64_t most = 1;
-    for (int i = 0; i < m->sizes.n; i++) {
-        const CallSize *u = &m->sizes.at[i];
-        const int64_t x = keys ? u->count : u->rows * u->parts;
-        most = x > most ? x : most;
-    }
-    return most;
-}
-
 static int64_t pages_of(int64_t keys)
 {
     return (keys + ATTN_PAGE - 1) / ATTN_PAGE;
@@ -89,8 +119,7 @@ static int64_t heads_of_page(const CostModel *m)
     int64_t heads = m->shape.paged && p->cache[k->cache].blocks > 0
                       ? p->cache[k->cache].blocks
                       : k->type.dim[0].c;
-    while (heads > 1
-           && 4 * heads * head_floats(m) * pages_of(most_of(m, true)) > far)
+    while (heads > 1 && 4 * heads * head_floats(m) * pages_of(m->keys) > far)
         heads /= 2;
     return heads;
 }
@@ -99,13 +128,12 @@ static int64_t heads_of_page(const CostModel *m)
 static int64_t place_bytes(const CostModel *m)
 {
     if (is_attention(m))
-        return 4 * pages_of(most_of(m, true)) * heads_of_page(m)
-             * head_floats(m);
+        return 4 * pages_of(m->keys) * heads_of_page(m) * head_floats(m);
     return round16(m->shape.n)
          * dtype_column_bytes(m->task->key.dtype, m->shape.k);
 }
 
-int64_t rotating_buffer_bytes(const CostModel *m)
+static int64_t rotating_buffer_bytes(const CostModel *m)
 {
     const double far = 3.0 * (double)m->machine->cache[LevelL3] + (1 << 20);
     double set = 0;
@@ -115,37 +143,38 @@ int64_t rotating_buffer_bytes(const CostModel *m)
     return most > one ? most / one * one : one;
 }
 
-/* Fills the buffer with random bits that are small numbers in every dtype, like
+/* Fills a buffer with random bits that are small numbers in every dtype, like
  * weights: as f32, as pairs of bf16, as integers with scales. */
-void rotating_buffer_make(RotatingBuffer *r, Arena *a, Dtype dtype,
-                          int64_t bytes)
+static void *random_weights(Arena *a, Dtype dtype, int64_t bytes)
 {
     uint64_t state = 5;
-    r->bytes = bytes;
-    r->at = aligned_memory(a, bytes);
-    const int64_t n = bytes / 4;
-    for (int64_t i = 0; i < n; i++) {
+    uint32_t *at = aligned_memory(a, bytes);
+    for (int64_t i = 0; i < bytes / 4; i++) {
         const float x = (float)bench_random(&state) / 2147483648.0f - 0.5f;
-        uint32_t bits;
-        memcpy(&bits, &x, sizeof bits);
+        memcpy(&at[i], &x, sizeof x);
         if (dtype == DtypeBf16)
-            bits = (bits & 0xffff0000u) | bits >> 16;
+            at[i] = (at[i] & 0xffff0000u) | at[i] >> 16;
         if (dtype_shared(dtype))
-            bits &= 0x0f0f0f0fu;
-        memcpy((char *)r->at + 4 * i, &bits, sizeof bits);
+            at[i] &= 0x0f0f0f0fu;
     }
+    return at;
 }
 
-/* ---- before the fork ---- */
-TaskRun *task_run_new(Arena *a, const CostModel *m,
-                      const RotatingBuffer *weights, const TuneTask *task,
-                      const Codes *code)
+void rotating_buffers(Tuner *t)
 {
-    TaskRun *r = arena_alloc(a, sizeof *r);
-    *r = (TaskRun){
-        .arena = a, .m = m, .weights = weights, .task = task, .code = code
-    };
-    return r;
+    for (int i = 0; i < t->report.task.n; i++) {
+        const TuneTask *k = &t->report.task.at[i];
+        if (is_whole_model(k) || k->share <= 0)
+            continue;
+        const CostModel m = cost_model(t, k->task);
+        int64_t *most = &t->weights[k->task->key.dtype].bytes;
+        const int64_t need = rotating_buffer_bytes(&m);
+        *most = need > *most ? need : *most;
+    }
+    for (int i = 0; i < Dtypes; i++)
+        if (t->weights[i].bytes > 0)
+            t->weights[i].at = random_weights(t->arena, (Dtype)i,
+                                              t->weights[i].bytes);
 }
 
 /* ---- in the child ---- */
@@ -212,7 +241,7 @@ static bool run_begin(void *with, Fault *why)
     const CostModel *m = r->m;
     const TaskShape *s = &m->shape;
     const Plan *p = m->plan;
-    const int64_t rows = most_of(m, false) + 16;
+    const int64_t rows = m->all_rows + 16;
     const Node *n = task_node(m);
     r->ldx = is_attention(m) || in_integers(m) ? p->value[n->in[0]].stride
                                                : row_stride(s->k);
@@ -221,9 +250,8 @@ static bool run_begin(void *with, Fault *why)
     if (r->ldx < s->d_k)
         r->ldx = round16(s->d_k);
     r->floats = rows * r->ldy;
-    const int64_t width = is_attention(m)
-                            ? 2 * (most_of(m, true) + rows) + 2 * ATTN_PAGE
-                            : round16(s->n);
+    const int64_t width = is_attention(m) ? 2 * (m->keys + rows) + 2 * ATTN_PAGE
+                                          : round16(s->n);
     r->x = random_floats(r->arena, rows * r->ldx, 11);
     if (!is_attention(m))
         pack_weights(r);
@@ -232,11 +260,12 @@ static bool run_begin(void *with, Fault *why)
     r->y = random_floats(r->arena, r->floats, 12);
     r->bias = random_floats(r->arena, width, 13);
     r->residual = random_floats(r->arena, r->floats, 14);
-    const int64_t pages = pages_of(most_of(m, true)) + 1;
+    const int64_t pages = pages_of(m->keys) + 1;
     r->page = arena_alloc(r->arena, (size_t)pages * sizeof *r->page);
     for (int64_t i = 0; i < pages; i++)
         r->page[i] = (int32_t)i;
-    r->call = arena_alloc(r->arena, (size_t)r->code->n * sizeof *r->call);
+    r->call = arena_alloc(r->arena,
+                          (size_t)r->task->candidate.n * sizeof *r->call);
     const int64_t scratch = most_scratch(m);
     if (is_attention(m))
         r->scratch = random_floats(r->arena, scratch * m->threads, 15);
@@ -252,19 +281,10 @@ static bool run_begin(void *with, Fault *why)
 static bool run_open(void *with, int candidate, Fault *why)
 {
     TaskRun *r = with;
-    const Code *code = &r->code->at[candidate];
-    JitCode jit; /* not freed: needed until the child ends */
-    void *at = NULL;
-    if (!code->object) {
-        if (!jit_function(&jit, &at, code->text, "attnc_task",
-                          &r->m->plan->target, why))
-            return false;
-    } else {
-        void *library = dlopen(code->object, RTLD_NOW | RTLD_LOCAL);
-        at = library ? dlsym(library, "attnc_task") : NULL;
-        if (!at)
-            return fault(why, ExitBackend, "cannot load it: %s", dlerror());
-    }
+    void *at;
+    if (!code_load(&r->task->candidate.at[candidate].code, "attnc_task",
+                   &r->m->plan->target, &at, why))
+        return false;
     memcpy(&r->call[candidate], &at, sizeof at);
     return true;
 }
@@ -302,12 +322,12 @@ static void call_attention(const TaskCall *c, int64_t part)
     const int64_t places = r->weights->bytes / place_bytes(m);
     const int64_t turn = c->turn * c->size->parts + part;
     const int64_t page = heads * one, head = turn % heads;
-    const int64_t pages = pages_of(most_of(m, true));
+    const int64_t pages = pages_of(m->keys);
     const int64_t place = turn / heads % places;
     float *k = (float *)r->weights->at + place * pages * page + head * one;
     const int64_t scratch = most_scratch(m);
     const int64_t row = part * c->size->rows;
-    float *bias = r->bias + most_of(m, true) + most_of(m, false) + ATTN_PAGE;
+    float *bias = r->bias + m->keys + m->all_rows + ATTN_PAGE;
     void *const at[] = { r->x + row * r->ldx,
                          k,
                          k + ATTN_PAGE * m->shape.d_k,
@@ -340,28 +360,24 @@ static void call_all(TaskCall *c)
 
 /* ---- checking ---- */
 
-/* Returns the number of cases to check: the sizes at which the model calls the
- * task, then 1, 3 and 17 rows, which are fewer and more than a tile has. */
-static int cases_of(const CostModel *m)
-{
-    return m->sizes.n + 3;
-}
-
+/* Returns a case to check: a size at which the model calls the task, then 1, 3
+ * and 17 rows, which are fewer and more than a tile has. */
 static CallSize case_of(const CostModel *m, int i)
 {
-    static const int64_t odd[] = { 1, 3, 17 };
+    static const int64_t odd[Odd] = { 1, 3, 17 };
     if (i < m->sizes.n)
         return m->sizes.at[i];
     CallSize u = m->sizes.at[0];
-    const int64_t keys = u.count - u.past == u.rows ? u.past : -1;
+    const bool last = is_attention(m) && u.past >= 0
+                   && u.count - u.past == u.rows;
     u.rows = odd[i - m->sizes.n];
-    if (u.rows > most_of(m, false) + 16)
+    if (u.rows > m->all_rows + 16)
         u.rows = 1;
     u.parts = 1;
     u.by_columns = false;
-    if (is_attention(m) && keys >= 0 && u.rows > u.count)
+    if (last && u.rows > u.count)
         u.rows = u.count;
-    if (is_attention(m) && keys >= 0) /* rows are the last of the keys' rows */
+    if (last) /* rows are the last of the keys' rows */
         u.past = u.count - u.rows;
     return u;
 }
@@ -378,28 +394,11 @@ static Result run_result(void *with, int candidate, int i)
 }
 
 /* ---- timing ---- */
-static double time_calls(TaskRun *r, int candidate, const CallSize *u,
-                         int64_t n)
+static void call_next(void *call)
 {
-    TaskCall c = { .r = r, .candidate = candidate, .size = u };
-    const double begin = seconds_now();
-    for (int64_t i = 0; i < n; i++) {
-        c.turn = r->next++;
-        call_all(&c);
-    }
-    return (seconds_now() - begin) / (double)n;
-}
-
-/* Returns how many calls one reading needs to be accurate; it is the same for
- * all candidates. */
-static int64_t repeats_of(TaskRun *r, int candidate, int use)
-{
-    const CallSize *u = &r->m->sizes.at[use];
-    int64_t n = r->repeats[use];
-    for (int64_t k = 1; n == 0; k *= 2)
-        if (time_calls(r, candidate, u, k) * (double)k > least_seconds)
-            n = k;
-    return r->repeats[use] = n;
+    TaskCall *c = call;
+    c->turn = c->r->next++;
+    call_all(c);
 }
 
 /* Times a run: the average over the calls of all sizes. */
@@ -408,22 +407,164 @@ static void run_time(void *with, int candidate, double *seconds)
     TaskRun *r = with;
     double sum = 0, calls = 0;
     for (int i = 0; i < r->m->sizes.n; i++) {
-        const CallSize *u = &r->m->sizes.at[i];
-        time_calls(r, candidate, u, 1);
-        sum += u->calls
-             * time_calls(r, candidate, u, repeats_of(r, candidate, i));
-        calls += u->calls;
+        TaskCall c = { r, candidate, &r->m->sizes.at[i], 0 };
+        call_next(&c);
+        sum += c.size->calls
+             * time_calls(call_next, &c, &r->repeats[i], least_task);
+        calls += c.size->calls;
     }
     *seconds = sum / calls;
 }
 
-ChildWork task_run_work(TaskRun *r)
+ChildWork task_work(Tuner *t, const TuneTask *task, const CostModel *m)
 {
+    TaskRun *r = arena_alloc(t->arena, sizeof *r);
+    *r = (TaskRun){ .arena = t->arena,
+                    .m = m,
+                    .weights = &t->weights[task->task->key.dtype],
+                    .task = task };
     return (ChildWork){ .with = r,
-                        .results = cases_of(r->m),
+                        .task = task,
+                        .results = m->sizes.n + Odd,
                         .parts = 1,
                         .begin = run_begin,
                         .open = run_open,
                         .result = run_result,
-                        .time = run_time };
+                        .time = run_time,
+                        .tuner = t };
+}
+
+/* ---- complete models ---- */
+typedef struct { /* a model that the child has loaded */
+    Engine engine;
+    Setup *setup;
+    Works works;
+} LoadedModel;
+
+typedef struct {
+    const Tuner *t;
+    const TuneTask *task; /* owns the candidates */
+    bool each;
+    /* used only in the child: */
+    LoadedModel *at; /* models of the candidates */
+    struct attn_pool *pool;
+    int64_t repeats[MostWorks]; /* runs per reading; 0: not yet known */
+} ModelRun;
+
+Choices tuner_choices(const Tuner *t, const Choice *one)
+{
+    VEC(Choice) all = { 0 };
+    for (int i = 0; i < t->report.task.n; i++) {
+        const TuneTask *k = &t->report.task.at[i];
+        const TaskKey *key = &k->task->key;
+        if (task_differs(k) && !(one && task_same(key, &one->key)))
+            vec_push(t->arena, &all, ((Choice){ *key, task_best(k)->tiling }));
+    }
+    if (one)
+        vec_push(t->arena, &all, *one);
+    return (Choices){ .at = all.at, .n = all.n };
+}
+
+Code model_code(const Tuner *t, Choices with)
+{
+    const Engine *e = &t->engine;
+    const EmitOptions emit = { .mode = t->builder.jit ? EmitJit : EmitModel };
+    Code m = { 0 };
+    const Plan *p = plan_model(e->arena, e->graph, &e->target, with, false);
+    m.text = emit_model(e->arena, p, &emit, &m.n);
+    return m;
+}
+
+static bool model_begin(void *with, Fault *why)
+{
+    ModelRun *w = with;
+    const size_t n = (size_t)w->task->candidate.n;
+    w->at = arena_alloc(w->t->arena, n * sizeof *w->at);
+    if (w->t->report.host.threads < 2)
+        return true;
+    w->pool = attn_pool_open(w->t->report.host.threads);
+    return w->pool || fault(why, ExitResource, "no threads");
+}
+
+static bool model_open(void *with, int candidate, Fault *why)
+{
+    ModelRun *w = with;
+    LoadedModel *v = &w->at[candidate];
+    const struct attn_model *(*get)(void);
+    void *at;
+    v->engine = w->t->engine;
+    Engine *e = &v->engine;
+    if (!code_load(&w->task->candidate.at[candidate].code,
+                   arena_printf(e->arena, "%s_model", e->plan->prefix),
+                   &e->target, &at, why))
+        return false;
+    memcpy(&get, &at, sizeof get);
+    const struct attn_model *m = get();
+    if (m->weights_bytes != e->plan->pack.bytes)
+        return fault(why, ExitInternal, "it takes other weights");
+    e->backend = (Backend){ .model = m };
+    e->bound = backend_bind(&e->backend, e->arena, e->packed);
+    e->parallel = w->pool ? attn_pool_parallel(w->pool) : NULL;
+    v->setup = setup_new(e, &w->t->setup->options);
+    setup_works(v->setup, &v->works);
+    return true;
+}
+
+static Result model_result(void *with, int candidate, int i)
+{
+    const ModelRun *w = with;
+    const LoadedModel *one = &w->at[candidate];
+    const Work *k = &one->works.at[i];
+    k->run(one->setup);
+    return (Result){ .name = k->name,
+                     .at = (void *)(uintptr_t)k->result,
+                     .bytes = k->result_bytes,
+                     .floats = k->floats };
+}
+
+typedef struct {
+    const Work *work;
+    Setup *setup;
+} ModelCall;
+
+static void call_model(void *call)
+{
+    const ModelCall *c = call;
+    c->work->run(c->setup);
+}
+
+static void model_time(void *with, int candidate, double *seconds)
+{
+    ModelRun *w = with;
+    const LoadedModel *v = &w->at[candidate];
+    double sum = 0;
+    for (int i = 0; i < v->works.n; i++) {
+        ModelCall c = { &v->works.at[i], v->setup };
+        if (!w->each && c.work->per_answer <= 0)
+            continue;
+        const double one = time_calls(call_model, &c, &w->repeats[i],
+                                      least_model);
+        sum += c.work->per_answer * one;
+        if (w->each)
+            seconds[i] = one;
+    }
+    if (!w->each)
+        *seconds = sum;
+}
+
+ChildWork model_work(Tuner *t, const TuneTask *task, bool each)
+{
+    ModelRun *w = arena_alloc(t->arena, sizeof *w);
+    if (t->works.n > MostWorks)
+        die("a model has %d workloads", t->works.n);
+    *w = (ModelRun){ .t = t, .task = task, .each = each };
+    return (ChildWork){ .with = w,
+                        .task = each ? NULL : task,
+                        .results = t->works.n,
+                        .parts = each ? t->works.n : 1,
+                        .begin = model_begin,
+                        .open = model_open,
+                        .result = model_result,
+                        .time = model_time,
+                        .tuner = t };
 }
