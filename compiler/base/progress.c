@@ -14,7 +14,7 @@ enum { Deepest = 6, MostBar = 24 };
 
 typedef struct {
     const char *what;
-    char step[64];         /* name of the current step; "": none */
+    char step[160];        /* name of the current step; "": none */
     double from, to, done; /* fractions of the task: range of the current
                               step, and the part that is done */
     double begin;          /* start time in seconds */
@@ -34,7 +34,6 @@ static struct {
     int fd;          /* descriptor of the terminal; -1: none */
     bool off, other; /* off: progress_off() was called; other:
                         progress_use() replaced fd and clock */
-    bool own;        /* the outermost task draws its own line */
     double begin, shown; /* start of the outer task; time of the last redraw */
     double (*now)(void);
 } line = { .fd = -1, .now = seconds_now };
@@ -67,7 +66,7 @@ void progress_use(int fd, double (*now)(void))
 }
 
 /* ---- parts ---- */
-char *progress_bar(Arena *a, double done, int columns)
+static char *progress_bar(Arena *a, double done, int columns)
 {
     char text[MostBar + 1] = "";
     const double part = done > 0 ? fmin(done, 1) : 0; /* NAN: nothing done */
@@ -77,7 +76,7 @@ char *progress_bar(Arena *a, double done, int columns)
     return arena_printf(a, "[%s] ", text);
 }
 
-const char *progress_left(Arena *a, double seconds)
+static const char *progress_left(Arena *a, double seconds)
 {
     if (!isfinite(seconds) || seconds < 0)
         return "";
@@ -88,8 +87,8 @@ const char *progress_left(Arena *a, double seconds)
 
 /* Returns the line, which leaves the last column free, because a terminal may
  * wrap there. */
-char *progress_line(Arena *a, const char *begin, const char *text,
-                    const char *end, int columns)
+static char *progress_line(Arena *a, const char *begin, const char *text,
+                           const char *end, int columns)
 {
     const int room = columns - 1 - (int)strlen(begin) - (int)strlen(end);
     const int n = room > 0 ? room : 0;
@@ -103,25 +102,6 @@ char *progress_line(Arena *a, const char *begin, const char *text,
 bool progress_terminal(void)
 {
     return line.fd >= 0 && !line.off && line.depth > 0;
-}
-
-int progress_due(void)
-{
-    if (!progress_terminal())
-        return 0;
-    const double now = line.now();
-    if (now - line.begin < patience
-        || (terminal_has_line() && now - line.shown < often)
-        || !terminal_is_ours(line.fd))
-        return 0;
-    return terminal_columns(line.fd);
-}
-
-void progress_show(const char *text)
-{
-    line.shown = line.now();
-    call_on_signal(terminal_clear);
-    terminal_line(line.fd, text);
 }
 
 static int innermost(void)
@@ -178,13 +158,21 @@ static void show_works(int columns)
                              floor(100 * fmin(done, 1) + 1e-6));
         end = progress_left(a, left);
     }
-    progress_show(progress_line(a, begin, works_text(a), end, columns));
+    line.shown = now;
+    call_on_signal(terminal_clear);
+    terminal_line(line.fd,
+                  progress_line(a, begin, works_text(a), end, columns));
     arena_free(a);
 }
 
 void progress_tick(void)
 {
-    const int columns = line.own ? 0 : progress_due();
+    const double now = line.now();
+    if (!progress_terminal() || now - line.begin < patience
+        || (terminal_has_line() && now - line.shown < often)
+        || !terminal_is_ours(line.fd))
+        return;
+    const int columns = terminal_columns(line.fd);
     if (columns > 0)
         show_works(columns);
 }
@@ -196,10 +184,9 @@ void progress_begin(const char *what)
         if (!line.other)
             line.fd = terminal_rewrites(STDERR_FILENO) ? STDERR_FILENO : -1;
         line.begin = line.now();
-        line.own = !what;
     }
     if (line.depth <= Deepest)
-        line.work[line.depth - 1] = (WorkShown){ .what = what ? what : "",
+        line.work[line.depth - 1] = (WorkShown){ .what = what,
                                                  .from = NAN,
                                                  .to = NAN,
                                                  .done = NAN,

@@ -20,10 +20,8 @@
 #include "base/terminal.h"
 
 /* Begins a task named `what`; "": a task without a name. A nested task counts
- * as the current step of the task around it; tasks nest to any depth. If the
- * outermost task is NULL, it draws its own line with progress_due() and
- * progress_show(), and nested tasks draw none. The text must outlive the
- * task. */
+ * as the current step of the task around it; tasks nest to any depth. The text
+ * must outlive the task. */
 void progress_begin(const char *what);
 void progress_end(void);
 /* Names the current step of the innermost task, and the part of the task that
@@ -39,21 +37,7 @@ void progress_off(void);
 bool progress_is_off(void);
 void quiet(void); /* calls progress_off() and notes_off() */
 
-/* For a task that draws its own line. progress_terminal() returns true if there
- * is a terminal for it. progress_due() returns the number of columns to fill
- * now, or 0 if it is too early to redraw. */
-bool progress_terminal(void);
-int progress_due(void);
-void progress_show(const char *line);
-
-/* Returns a bar such as "[####....] ", at most an eighth of `columns` wide. */
-char *progress_bar(Arena *a, double done, int columns);
-/* Returns a text such as "  12 s left"; "" if the time is unknown. */
-const char *progress_left(Arena *a, double seconds);
-/* Returns `begin`, `text` and `end` in a line of `columns` columns; `text` is
- * truncated first. */
-char *progress_line(Arena *a, const char *begin, const char *text,
-                    const char *end, int columns);
+bool progress_terminal(void); /* true if a line is shown on a terminal */
 
 /* For tests: replaces stderr and the clock. now() returns seconds. */
 void progress_use(int fd, double (*now)(void));

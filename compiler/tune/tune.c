@@ -233,7 +233,7 @@ int tune_on(const Environment *env, const TuneOptions *o, FILE *out)
     if (o->svg && !output_open(&svg, o->svg, &why))
         return report_fault(&why);
     interrupt_watch();
-    progress_begin(NULL); /* tune_progress() prints the line */
+    progress_begin("tune");
     const int n = begin_all(t, &like, &code);
     if (n > 0) {
         tune_all(t, n, &unkept);

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { ShortName = 12 };
-
 /* Returns the best time so far after the text `before`, as in " 1.93 ms +3.1
  * %". It is never slower than the default's. */
 static const char *best_text(Arena *a, const char *before, const TuneTask *t)
@@ -41,25 +39,15 @@ static const char *count_text(Arena *a, const TuneReport *r,
     return arena_printf(a, "%d/%d ", n, all);
 }
 
-/* If the line is too long, drops the best time, then the bar. */
-char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
-                         int columns)
+char *tune_progress_text(Arena *a, const Progress *p)
 {
     const TuneTask *now = p->now;
-    const char *begin = progress_bar(a, done, columns), *of = "";
-    const char *end = progress_left(a, left);
-    const char *best = now ? best_text(a, "  ", now) : "";
-    const char *count = now ? count_text(a, p->report, now, &of) : "";
-    const char *name = now ? task_text(a, &now->task->key) : "end to end";
-    const int room = columns - 1 - (int)strlen(count) - (int)strlen(end)
-                   - (int)strlen(begin);
-    if (room - (int)strlen(best) < ShortName)
-        best = "";
-    if (room < ShortName)
-        begin = "";
-    return progress_line(a, arena_printf(a, "%s%s", begin, count),
-                         arena_printf(a, "%s%s", name, of),
-                         arena_printf(a, "%s%s", best, end), columns);
+    const char *of;
+    if (!now)
+        return arena_strdup(a, "end to end");
+    const char *count = count_text(a, p->report, now, &of);
+    return arena_printf(a, "%s%s%s%s", count, task_text(a, &now->task->key), of,
+                        best_text(a, "  ", now));
 }
 
 /* Prints the final line of a task on its own, for a log. */
@@ -75,34 +63,28 @@ static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
     fflush(stderr);
 }
 
-void tune_progress(Progress *p, double done, double left)
+void tune_progress(Progress *p, double done)
 {
-    TuneTask *now = p->now;
-    const int columns = progress_due();
-    const bool ends = now && now->finished && !now->said;
-    if (progress_is_off() || (progress_terminal() ? columns == 0 : !ends))
-        return;
     Arena *a = arena_new();
-    if (columns > 0)
-        progress_show(tune_progress_line(a, p, done, left, columns));
-    else
+    TuneTask *now = p->now;
+    progress_step(tune_progress_text(a, p), done, done);
+    if (now && now->finished && !now->said && !progress_terminal()
+        && !progress_is_off())
         end_line(a, p->report, now);
     if (now)
         now->said = now->finished;
     arena_free(a);
 }
 
-/* ---- a tuning ---- */
 void tuner_tick(Tuner *t)
 {
     Progress *p = t->progress;
-    const double now = t->env->now(), all = p->until - p->begin;
-    t->env->progress(p, fmin(1, (now - p->begin) / all), p->until - now);
+    t->env->progress(p, fmin(1, (t->env->now() - p->begin)
+                                    / (p->until - p->begin)));
 }
 
 void tuner_shows(Tuner *t, TuneTask *now)
 {
     t->progress->now = now;
-    if (now)
-        tuner_tick(t);
+    tuner_tick(t);
 }

@@ -146,15 +146,12 @@ typedef struct {              /* state of the progress line */
     TuneTask *now;            /* current task; NULL: the model is compared */
     double begin, until;      /* begin and end of the complete tuning */
 } Progress;
-/* Shows progress: `done`, from 0 to 1, is the finished fraction, and `left` the
- * seconds that remain (not finite: unknown). On a terminal it updates the line
- * of base/progress.h: a bar, the task, its best time and gain, the time left.
- * Elsewhere, or if TERM is dumb, it prints a line when a task is finished. Must
- * be called within progress_begin(NULL). */
-void tune_progress(Progress *p, double done, double left);
-/* Returns the line for a terminal of this many columns. */
-char *tune_progress_line(Arena *a, const Progress *p, double done, double left,
-                         int columns);
+/* Shows progress within progress_begin(): `done` is the finished fraction, from
+ * 0 to 1. On a terminal, the line shows the task, its best time and gain.
+ * Elsewhere prints a line when a task is finished. */
+void tune_progress(Progress *p, double done);
+/* Returns the current task and its best time, or "end to end". */
+char *tune_progress_text(Arena *a, const Progress *p);
 
 /* ---- tune_report.c, tune_explain.c, draw_tune.c ---- */
 void tune_print(const TuneReport *r, FILE *out);

@@ -130,7 +130,7 @@ typedef struct {         /* the machine that a tuning sees; tests simulate it */
     void (*rates)(Machine *m, const Target *t, int threads, double seconds);
     void (*compile)(SpawnJob *jobs, int n, const SpawnLimits *l);
     void (*measure)(Arena *a, const ChildWork *w, Measurement *m);
-    void (*progress)(Progress *p, double done, double left);
+    void (*progress)(Progress *p, double done);
 } Environment;
 /* Like tune_run(), on a machine that a test may simulate. */
 int tune_on(const Environment *env, const TuneOptions *o, FILE *out);

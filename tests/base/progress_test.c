@@ -250,26 +250,6 @@ static void nowhere(void **state)
     assert_string_equal(written(), "");
 }
 
-/* Tests that tasks inside one with its own line show none. */
-static void own(void **state)
-{
-    (void)state;
-    NEEDS_TERMINAL();
-    progress_begin(NULL);
-    assert_int_equal(progress_due(), 0);
-    test.now += 2.5;
-    assert_int_equal(progress_due(), 80);
-    progress_begin("clang");
-    progress_at(0.5);
-    progress_end();
-    assert_string_equal(written(), "");
-    progress_show("mine");
-    assert_string_equal(written(), "\r\033[Kmine");
-    assert_int_equal(progress_due(), 0);
-    progress_end();
-    assert_string_equal(written(), "\r\033[K");
-}
-
 static void widths(void **state)
 {
     (void)state;
@@ -303,7 +283,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(fits, setup, teardown),
         cmocka_unit_test_setup_teardown(said, setup, teardown),
         cmocka_unit_test_setup_teardown(nowhere, setup, teardown),
-        cmocka_unit_test_setup_teardown(own, setup, teardown),
         cmocka_unit_test_setup_teardown(widths, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

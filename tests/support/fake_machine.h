@@ -21,10 +21,9 @@ static struct {
     void (*plant)(const Task *task, int candidate, float *result);
     int pairs; /* pairs of the end-to-end test so far */
     int compiled;
-    double least_limit;            /* of a candidate's compilation */
-    double first_left, first_done; /* first value of the progress bar; -1:
-                                      none */
-    double worst;                  /* lowest gain shown as the best */
+    double least_limit; /* of a candidate's compilation */
+    double first_done;  /* first value of the progress bar; -1: none */
+    double worst;       /* lowest gain shown as the best */
     uint64_t seed;
 } fake;
 
@@ -162,13 +161,11 @@ static inline void fake_measure(Arena *arena, const ChildWork *w,
 }
 
 /* Records the progress shown for the search. */
-static inline void fake_progress(Progress *p, double done, double left)
+static inline void fake_progress(Progress *p, double done)
 {
-    const char *at = strstr(tune_progress_line(a, p, done, left, 200), " % ");
-    if (fake.first_left < 0) {
-        fake.first_left = left;
+    const char *at = strstr(tune_progress_text(a, p), " %");
+    if (fake.first_done < 0)
         fake.first_done = done;
-    }
     while (at && at[-1] != ' ')
         at--;
     if (at && p->now)
@@ -182,7 +179,7 @@ static inline void fake_machine(void)
     memset(&fake, 0, sizeof fake);
     fake.now = 1000;
     fake.compile = 0.4;
-    fake.first_left = -1;
+    fake.first_done = -1;
     fake.seed = 3;
 }
 

