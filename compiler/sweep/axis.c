@@ -1,27 +1,34 @@
 /* axis.c: parses the texts of --vary, such as "h=4,8,16" or "N=2..6", as axes
  * of a grid. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sweep/sweep_parts.h"
 
 /* ---- options ---- */
-typedef struct {
+typedef struct AxisOption {
     const char *key, *option; /* key and option of the axis, for --vary */
     AxisKind kind;
     int64_t least, most; /* range of numbers; 0: the values are texts */
+    size_t at;           /* offset of the option in SweepOptions */
+    bool text;           /* the option is a text, otherwise an int64_t */
+    int64_t unset;       /* a number that is not given is at most this */
 } AxisOption;
 
+#define MODEL(member) offsetof(SweepOptions, model.member)
+#define WORK(member) offsetof(SweepOptions, work.member)
 static const AxisOption options[] = {
-    { "p", "-p", AxisLengths, 1, INT32_MAX },
-    { "n", "-n", AxisSteps, 0, INT32_MAX },
-    { "b", "-b", AxisBatch, 1, 1000000 },
-    { "beam", "--beam", AxisBeam, 1, 1024 },
-    { "threads", "--threads", AxisThreads, 1, ATTN_POOL_MOST },
-    { "tile", "--tile", AxisTile, 0, 0 },
-    { "backend", "--backend", AxisBackend, 0, 0 },
-    { "march", "--march", AxisMarch, 0, 0 },
+    { "p", "-p", AxisLengths, 1, INT32_MAX, WORK(lengths), true, 0 },
+    { "n", "-n", AxisOther, 0, INT32_MAX, WORK(steps), false, -1 },
+    { "b", "-b", AxisOther, 1, 1000000, WORK(batch), false, 0 },
+    { "beam", "--beam", AxisOther, 1, 1024, WORK(beam), false, 1 },
+    { "threads", "--threads", AxisThreads, 1, ATTN_POOL_MOST, MODEL(threads),
+      false, -1 },
+    { "tile", "--tile", AxisOther, 0, 0, MODEL(tile), true, 0 },
+    { "backend", "--backend", AxisOther, 0, 0, MODEL(backend), true, 0 },
+    { "march", "--march", AxisOther, 0, 0, MODEL(march), true, 0 },
 };
 enum { AxisOptions = sizeof options / sizeof *options };
 
@@ -33,28 +40,12 @@ static const AxisOption *find_option(const char *key)
     return NULL;
 }
 
-static const AxisOption *option_of(AxisKind kind)
-{
-    for (int i = 0; i < AxisOptions; i++)
-        if (options[i].kind == kind)
-            return &options[i];
-    return NULL;
-}
-
 /* True if the user gave the option itself, not as an axis. */
-static bool is_given(const SweepOptions *o, AxisKind kind)
+static bool is_given(const SweepOptions *o, const AxisOption *row)
 {
-    switch (kind) {
-    case AxisLengths: return o->work.lengths != NULL;
-    case AxisSteps:   return o->work.steps >= 0;
-    case AxisBatch:   return o->work.batch > 0;
-    case AxisBeam:    return o->work.beam > 1;
-    case AxisThreads: return o->model.threads >= 0;
-    case AxisTile:    return o->model.tile != NULL;
-    case AxisBackend: return o->model.backend != NULL;
-    case AxisMarch:   return o->model.march != NULL;
-    default:          return false;
-    }
+    const void *at = (const char *)o + row->at;
+    return row->text ? *(const char *const *)at != NULL
+                     : *(const int64_t *)at > row->unset;
 }
 
 static bool parse_integer(const char *text, int64_t *value)
@@ -68,11 +59,20 @@ static bool parse_integer(const char *text, int64_t *value)
 int64_t axis_number(const Axis *x, const char *value)
 {
     int64_t n = 0;
-    const AxisOption *o = option_of(x->kind);
+    const AxisOption *o = x->option;
     if (!parse_integer(value, &n) || n < o->least || n > o->most)
         fail(ExitUsage, "--vary %s: '%s' is no number from %lld to %lld",
              x->key, quote(value), (long long)o->least, (long long)o->most);
     return n;
+}
+
+void axis_set(SweepOptions *to, const Axis *x, const char *value)
+{
+    const AxisOption *o = x->option;
+    if (o && o->text)
+        *(const char **)((char *)to + o->at) = value;
+    else if (o)
+        *(int64_t *)((char *)to + o->at) = axis_number(x, value);
 }
 
 /* ---- values ---- */
@@ -211,10 +211,11 @@ static Axis new_axis(Arena *a, const SweepOptions *o, const char *key)
     const AxisOption *option = find_option(key);
     if (!option && !spec_has_field(key))
         unknown(a, key);
-    if (option && is_given(o, option->kind))
+    if (option && is_given(o, option))
         fail(ExitUsage, "%s is given, and varied: leave one of them out",
              option->option);
     return (Axis){ .kind = option ? option->kind : AxisField,
+                   .option = option,
                    .key = option ? option->key : key };
 }
 
@@ -301,7 +302,7 @@ static void refuse_same(const Axis *x)
 
 static void make_values(Arena *a, Axis *x, const Pieces *pieces)
 {
-    const AxisOption *option = option_of(x->kind);
+    const AxisOption *option = x->option;
     for (int i = 0; i < pieces->n; i++) {
         const Piece *p = &pieces->at[i];
         if (p->range)

@@ -67,10 +67,20 @@ static const char *set_of(Arena *a, const char *key, const char *value)
     return preset ? preset : arena_printf(a, "%s=%s", key, value);
 }
 
+/* Returns the options with those that the variant's axes set. */
+static SweepOptions options_of(const SweepOptions *o, const Axes *axes,
+                               const Variant *v)
+{
+    SweepOptions own = *o;
+    for (int i = 0; i < axes->n; i++)
+        axis_set(&own, &axes->at[i], v->value[i]);
+    return own;
+}
+
 EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
                             const Variant *v)
 {
-    EngineOptions m = o->model;
+    EngineOptions m = options_of(o, axes, v).model;
     VEC(const char *) sets = { 0 };
     m.spec = v->spec;
     m.text = is_stdout(v->spec) ? o->model.text : NULL;
@@ -79,18 +89,9 @@ EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
     vec_push(a, &sets, "weights=");
     for (int i = 0; i < o->model.nsets; i++)
         vec_push(a, &sets, o->model.sets[i]);
-    for (int i = 0; i < axes->n; i++) {
-        const Axis *x = &axes->at[i];
-        const char *value = v->value[i];
-        switch (x->kind) {
-        case AxisField:   vec_push(a, &sets, set_of(a, x->key, value)); break;
-        case AxisThreads: m.threads = axis_number(x, value); break;
-        case AxisTile:    m.tile = value; break;
-        case AxisBackend: m.backend = value; break;
-        case AxisMarch:   m.march = value; break;
-        default:          break;
-        }
-    }
+    for (int i = 0; i < axes->n; i++)
+        if (axes->at[i].kind == AxisField)
+            vec_push(a, &sets, set_of(a, axes->at[i].key, v->value[i]));
     m.sets = sets.at;
     m.nsets = sets.n;
     return m;
@@ -99,18 +100,7 @@ EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
 BenchOptions variant_work(const SweepOptions *o, const Axes *axes,
                           const Variant *v)
 {
-    BenchOptions w = o->work;
-    for (int i = 0; i < axes->n; i++) {
-        const Axis *x = &axes->at[i];
-        switch (x->kind) {
-        case AxisLengths: w.lengths = v->value[i]; break;
-        case AxisSteps:   w.steps = axis_number(x, v->value[i]); break;
-        case AxisBatch:   w.batch = axis_number(x, v->value[i]); break;
-        case AxisBeam:    w.beam = axis_number(x, v->value[i]); break;
-        default:          break;
-        }
-    }
-    return w;
+    return options_of(o, axes, v).work;
 }
 
 const char *variant_text(Arena *a, const Axes *axes, const Variant *v)

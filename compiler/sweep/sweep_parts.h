@@ -10,22 +10,13 @@
 
 /* ---- axis.c ---- */
 /* An axis of a sweep varies a field of the spec or an option. */
-typedef enum {
-    AxisField,
-    AxisLengths,
-    AxisSteps,
-    AxisBatch,
-    AxisBeam,
-    AxisThreads,
-    AxisTile,
-    AxisBackend,
-    AxisMarch
-} AxisKind;
+typedef enum { AxisField, AxisLengths, AxisThreads, AxisOther } AxisKind;
 
 typedef VEC(const char *) Words;
 
 typedef struct {
     AxisKind kind;
+    const struct AxisOption *option; /* row of axis.c; NULL for AxisField */
     const char *key; /* key of the field, "h" or "masking.decoder"; of an option
                       * "p", "threads" */
     Words value;
@@ -39,6 +30,8 @@ enum { MostVariants = 10000 };
 void axes_read(Arena *a, const SweepOptions *o, Axes *axes);
 int64_t axis_number(const Axis *x, const char *value); /* returns an option's
                                                         * value as a number */
+/* Sets the option that the axis varies. An axis of a field changes nothing. */
+void axis_set(SweepOptions *to, const Axis *x, const char *value);
 
 /* ---- grid.c ---- */
 typedef struct {
