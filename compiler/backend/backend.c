@@ -27,8 +27,8 @@ BackendKind backend_kind(const char *name, BackendOptions *o)
         return BackendJit;
     if (strcmp(name, "auto") == 0)
         return BackendAuto;
-    if (strcmp(name, "clang") != 0) /* "clang" means the first clang that is
-                                     * found, as if none were named */
+    if (strcmp(name, "clang") != 0) /* "clang" means the first clang found, like
+                                     * NULL */
         o->cc = name;
     return BackendCc;
 }

@@ -3,11 +3,10 @@
  *   plan -> emit -> libtcc ----------------> memory      (jit.c)
  *               \-> C compiler -> cached .so -> dlopen   (cc.c, objcache.c)
  *
- * In:  a Plan, or C text; a compiler's name and flags.
- * Out: the entries of a model in memory, or files made by a compiler. This
- *      directory also handles child processes, temporary directories and
- *      signals.
- * See also tier.h, for a model that uses both. */
+ * In:  a Plan or C text, a compiler's name, and its flags.
+ * Out: the entries of a model in memory, or files made by a compiler.
+ * This directory also handles child processes, temporary directories and
+ * signals. tier.h declares a model that uses both compilers. */
 #ifndef ATTNC_BACKEND_H
 #define ATTNC_BACKEND_H
 
@@ -26,8 +25,8 @@ bool interrupted(void);
 void interrupt_end(void);
 void interrupt_takes(int64_t group);
 void interrupt_leaves(int64_t group);
-/* For a process just forked by `parent`: moves it to a process group of its
- * own, so that the terminal's signals reach only the parent. It dies with the
+/* Prepares a process just forked by `parent`. The process gets its own process
+ * group, so that the terminal's signals reach only the parent. It dies with the
  * parent, has default handlers for fatal signals, and leaves no core file. */
 void interrupt_child(int64_t parent);
 
@@ -52,25 +51,26 @@ typedef struct {     /* output of a program */
     char out[4096];  /* start of its stdout */
 } Spawned;
 
-typedef struct { /* a program to run, and its result */
+typedef struct { /* a program to run, and the result */
     const char *const *argv;
     const char *input;
     size_t input_bytes;
-    double seconds; /* time limit; 0: as in SpawnLimits */
+    double seconds; /* time limit; 0: SpawnLimits.seconds */
     Spawned messages;
     bool ok;
     Fault why;
     bool late;     /* killed at its time limit */
     int signal;    /* signal that killed it; 0: none */
     double took;   /* seconds that it ran */
-    int64_t begin; /* start time, on the clock of spawn.c */
+    int64_t begin; /* start time on the clock that spawn.c uses */
 } SpawnJob;
 
 enum { SpawnMost = 64 };
 typedef struct {
     int at_once;        /* number of parallel programs, at most SpawnMost */
     double seconds;     /* time limit of each program */
-    int out_fd;         /* receives their stdout; -1: SpawnJob.messages does */
+    int out_fd;         /* descriptor for their stdout; -1: use `messages` of
+                         * each job */
     const char *folder; /* parent of their temporary folders; NULL: TMPDIR */
     bool as_user;       /* pass attnc's complete environment to them */
 } SpawnLimits;
@@ -95,7 +95,7 @@ typedef enum { CcObject, CcShared, CcProgram } CcKind;
 typedef struct {
     const char *at;
     size_t n;
-} CText; /* text that is compiled */
+} CText; /* C source text to compile */
 
 typedef struct {                 /* how to compile C */
     const char *compiler;        /* absolute path, as from cc_find() */
@@ -108,16 +108,15 @@ typedef struct {                 /* how to compile C */
     bool print;                  /* print the command line without running it */
 } CcOptions;
 
-/* Returns the path of the compiler `name` or, if `name` is NULL, of the first
- * one installed of clang-19, clang, clang-18 to clang-14. Returns NULL with
- * *why if there is none. */
+/* Returns the path of the compiler `name`. If `name` is NULL, returns the first
+ * installed compiler of clang-19, clang, and clang-18 to clang-14. Returns NULL
+ * with *why if there is none. */
 const char *cc_find(Arena *a, const char *name, Fault *why);
-/* Returns the path of the compiler number n, from 0, of those installed: the
- * first of the clangs above, gcc, cc. Returns NULL with *why if there are
- * fewer. */
+/* Returns the path of the nth installed compiler, counting from 0: the first of
+ * the clangs above, gcc, cc. Returns NULL with *why if fewer are installed. */
 const char *cc_nth(Arena *a, int n, Fault *why);
 /* Returns the name of a C compiler in PATH that messages can suggest: cc, gcc
- * or one of the clangs above. NULL if there is none. */
+ * or one of the clangs above. Returns NULL if there is none. */
 const char *cc_to_type(Arena *a);
 /* Returns the first line that the compiler prints for --version. */
 const char *cc_version(Arena *a, const char *compiler, Fault *why);
@@ -125,8 +124,8 @@ const char *cc_version(Arena *a, const char *compiler, Fault *why);
  * all. */
 bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, CText text,
                 const char *output, Fault *why);
-/* Returns the words of the command that compiles stdin to `output`; NULL ends
- * them. */
+/* Returns the words of the command that compiles stdin to `output`, followed by
+ * NULL. */
 const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
                               const char *output);
 /* Returns the command line without input and output, as one text. */
@@ -146,9 +145,9 @@ bool cc_has_library(Arena *a, const CcOptions *o, const Target *t, CcKind kind,
 
 /* ---- kernel_table.c ---- */
 
-/* Returns the prebuilt kernel with a name that use_tile() or use_kernel()
- * returned, built for the target. NULL if there is no such kernel; there is one
- * for every tile. */
+/* Returns the address of a kernel that was prebuilt for the target. `name`
+ * comes from use_tile() or use_kernel(). Returns NULL if there is no such
+ * kernel; every tile has one. */
 void *kernel_find(const Target *t, const char *name);
 /* Returns the name of the i-th prebuilt kernel for the target; NULL after the
  * last. */
@@ -156,13 +155,13 @@ const char *kernel_name(const Target *t, int i);
 
 /* ---- jit.c ---- */
 typedef struct {
-    void *code; /* memory of the code; NULL: nothing is loaded */
+    void *code; /* memory that holds the code; NULL: nothing is loaded */
     size_t bytes;
     void *entry; /* address of the requested function */
-    void *names; /* handle of the published names; NULL: not published */
+    void *names; /* handle for jit_forget_names(); NULL: nothing published */
 } JitCode;
-/* Compiles `text` in this process, with the kernels built into attnc for
- * `target`. `symbol` is the function that returns the model. */
+/* Compiles `text` in this process and links it with the kernels that were
+ * prebuilt for `target`. `symbol` is the function that returns the model. */
 bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
               const char *symbol, const Target *target, Fault *why);
 /* Like jit_load(), and publishes the function names: to profilers in
@@ -172,15 +171,15 @@ bool jit_load_named(JitCode *j, const struct attn_model **model,
                     const char *text, const char *symbol, const Target *target,
                     Fault *why);
 void jit_unload(JitCode *j);
-/* Like jit_load(), for a text that exports a function of any type. Sets *at to
- * its address. */
+/* Like jit_load(), for text that exports a function of any type. Sets *at to
+ * the function's address. */
 bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
                   const Target *target, Fault *why);
 
 typedef struct Tier Tier;
 typedef struct { /* a model that can be called */
     const struct attn_model *model;
-    void *library; /* handle of the C compiler's object */
+    void *library; /* dlopen() handle of the C compiler's object */
     JitCode jit;   /* code from libtcc */
     Tier *tier;    /* code from both (tier.h): `model` calls one of them */
 } Backend;
@@ -189,19 +188,19 @@ typedef struct { /* a model that can be called */
 typedef struct {
     CText text;
     const char *symbol; /* name of the function that returns the model */
-    const char *what;   /* description for listings of the cache */
+    const char *what;   /* description shown in cache listings */
     CcOptions cc;
 } ObjectText;
-/* Loads the shared object of a text from the cache, or compiles it first. If
- * `key` is not NULL, *key receives the cache key. */
+/* Loads the shared object for a text from the cache, after compiling it if it
+ * is missing. If `key` is not NULL, *key receives the cache key. */
 bool objcache_load(Arena *a, Backend *b, const ObjectText *t, CacheKey *key,
                    Fault *why);
 /* Loads the object whose key objcache_load() returned. Returns false if the
  * cache no longer has it. */
 bool objcache_find(Arena *a, Backend *b, CacheKey key, const char *symbol);
 
-/* Prints a note with the path of the object, in which profilers and debuggers
- * find the function names. */
+/* Prints a note with the path of the object, where profilers and debuggers find
+ * the function names. */
 void objcache_names(const Backend *b);
 
 /* ---- backend.c ---- */
@@ -210,23 +209,23 @@ typedef enum { BackendJit, BackendCc, BackendAuto } BackendKind;
 typedef struct {
     const char *cc;        /* for BackendCc: the compiler's name; NULL: clang */
     const char *level;     /* for BackendCc: the -O level; NULL: "2" */
-    struct Timers *timers; /* clocks of the model's steps; NULL: no timing */
-    bool perf;             /* publish and print functions' names and places */
+    struct Timers *timers; /* timers for the model's steps; NULL: no timing */
+    bool perf;             /* publish function names, and print where they
+                            * are */
 } BackendOptions;
 
-/* Returns the kind of "jit" (or NULL), "auto", "clang", "gcc" or a compiler's
- * path; sets o->cc. */
+/* Returns the backend that `name` selects: "jit" (or NULL), "auto", "clang",
+ * "gcc" or a compiler's path. Sets o->cc. */
 BackendKind backend_kind(const char *name, BackendOptions *o);
 /* Loads a model. The arena is not used after the call. */
 bool backend_load(Backend *b, Arena *a, const Plan *p, BackendKind kind,
                   const BackendOptions *o, Fault *why);
 void backend_unload(Backend *b);
-/* Returns the weights in the form that the model's calls need, their argument
- * `bound`, made from the packed weights. The arena and `packed` must outlive
- * the calls. */
+/* Returns the argument `bound` of the model's calls, made from the packed
+ * weights. The arena and `packed` must outlive the calls. */
 void *backend_bind(const Backend *b, Arena *a, const void *packed);
-/* Sets *to to the text of a plan and how a C compiler compiles it. Returns
- * false if the compiler is not installed. */
+/* Sets *to to the emitted text of a plan and the options for the C compiler.
+ * Returns false if the compiler is not installed. */
 bool backend_text(ObjectText *to, Arena *a, const Plan *p,
                   const BackendOptions *o, Fault *why);
 /* Returns false (ExitBackend) if this processor lacks an instruction set that

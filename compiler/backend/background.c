@@ -1,9 +1,9 @@
 /* background.c: runs a C compiler in a background process, which is forked
- * before this process starts threads. The child has a session of its own, the
- * lowest priority, and no open file of this process except a pipe. So neither a
- * reader of this process's output nor an interrupt waits for the child. Each
- * user has only one such compilation at a time; the others wait while the
- * processes that started them live. */
+ * before this process starts threads. The child has its own session, the lowest
+ * priority, and no open file of this process except a pipe. So neither a reader
+ * of this process's output nor an interrupt waits for the child. Each user runs
+ * only one such compilation at a time; another child waits its turn until its
+ * parent ends. */
 #define _GNU_SOURCE /* pipe2, memfd_create, close_range */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@ enum { Result = 3, MostFiles = 4096, MessageMost = 1024, FirstMs = 50 };
 
 /* ---- in the process ---- */
 
-/* Closes all files except the pipe, which becomes file 3. stderr becomes a file
- * in memory. */
+/* Closes all descriptors except the pipe, which becomes descriptor 3. Redirects
+ * stderr to a file in memory. */
 static void leave_files(int fd)
 {
     const int none = open("/dev/null", O_RDWR);
@@ -62,8 +62,8 @@ static bool is_alone(void)
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP));
 }
 
-/* Waits, so that a short run has the machine to itself and ends before this
- * process compiles. */
+/* Waits FirstMs before compiling, so that a short run has the machine to itself
+ * and may end first. */
 static void wait_a_moment(void)
 {
     poll(&(struct pollfd){ .fd = Result }, 1, FirstMs);
@@ -132,8 +132,7 @@ static bool make_object(Arena *a, const BackgroundWork *w, CacheKey *key,
         && keep_note(a, w, *key, &text, *about, why);
 }
 
-/* Returns the first line that the compiler printed, to be added to a
- * message. */
+/* Returns the first line that the compiler printed, for use in a message. */
 static const char *first_line(Arena *a)
 {
     char text[512];

@@ -17,7 +17,7 @@ static const char *const clangs[] = { "clang-19", "clang",    "clang-18",
                                       "clang-17", "clang-16", "clang-15",
                                       "clang-14" };
 
-/* NULL: the first of clangs[]. */
+/* NULL stands for the first installed one of clangs[]. */
 static const char *const compilers[] = { NULL, "gcc", "cc" };
 enum { Compilers = sizeof compilers / sizeof *compilers };
 
@@ -71,8 +71,8 @@ const char *cc_version(Arena *a, const char *compiler, Fault *why)
     return arena_strndup(a, s.out, strcspn(s.out, "\n"));
 }
 
-/* Fills argv with everything but input and output. Returns the number of
- * words. */
+/* Fills argv with the command, except for input and output. Returns the number
+ * of words. */
 static int base_args(Arena *a, const CcOptions *o, CcKind kind,
                      const char *argv[MaxArgs])
 {
@@ -151,7 +151,7 @@ const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
     return argv;
 }
 
-/* Prints the end of the compiler's messages unchanged, because they are about
+/* Prints the end of the compiler's messages unchanged, because they refer to
  * text that attnc wrote. */
 static void show_tail(const char *tail)
 {
@@ -162,8 +162,7 @@ static void show_tail(const char *tail)
     fputs(from, stderr);
 }
 
-/* Sets the permissions: programs are executable, objects readable, as far as
- * umask allows. */
+/* Makes programs executable and objects readable, as far as umask allows. */
 static void set_mode(const char *path, CcKind kind)
 {
     mode_t mask = umask(0);
@@ -188,8 +187,8 @@ static bool run_compiler(Arena *a, const CcOptions *o, const char **argv,
                  join(a, argv, false));
 }
 
-/* Opens the compiler's result and syncs it to the disk. A compiler replaces the
- * file that output_open() made by a new file. */
+/* Opens the compiler's result. The descriptor from output_open() is useless,
+ * because a compiler replaces the file. */
 static bool take_result(Output *file, const char *compiler, Fault *why)
 {
     struct stat st;
@@ -199,7 +198,7 @@ static bool take_result(Output *file, const char *compiler, Fault *why)
         || fault(why, ExitBackend, "%s ended well but wrote nothing", compiler);
 }
 
-/* Compiles into the open `file`; on failure, cancels that file. */
+/* Compiles into the open `file`, which it cancels on failure. */
 static bool compile_into(Arena *a, const CcOptions *o, CcKind kind, CText text,
                          Output *file, Fault *why)
 {
@@ -214,9 +213,9 @@ static bool compile_into(Arena *a, const CcOptions *o, CcKind kind, CText text,
     return true;
 }
 
-/* Compiles into a temporary directory and copies the result. Needed for outputs
- * that are no files: a compiler cannot write to a pipe, and would replace
- * /dev/null. */
+/* Compiles into a temporary directory and copies the result. Needed if the
+ * output is not a regular file: a compiler cannot write to a pipe, and would
+ * replace /dev/null. */
 static bool compile_and_copy(Arena *a, const CcOptions *o, CcKind kind,
                              CText text, const char *output, Fault *why)
 {

@@ -10,8 +10,9 @@
 
 enum { AskSeconds = 20 };
 
-/* Returns the machine that a compiler generates code for, given the option (or
- * NULL). Returns "" if the compiler rejects the option or prints no machine. */
+/* Returns the machine for which a compiler generates code, with `option` on its
+ * command line unless that is NULL. Returns "" if the compiler rejects the
+ * option or prints no machine. */
 static const char *machine_of(Arena *a, const char *compiler,
                               const char *option)
 {
@@ -23,8 +24,7 @@ static const char *machine_of(Arena *a, const char *compiler,
              : "";
 }
 
-/* Returns true if the first words of two triples, their architectures, are
- * equal. */
+/* Returns true if two triples begin with the same architecture. */
 static bool same_architecture(const char *m, const char *n)
 {
     const size_t length = strcspn(m, "-");
@@ -55,8 +55,8 @@ bool cc_aim(Arena *a, CcOptions *o, const Target *t, Fault *why)
                  t->packages);
 }
 
-/* Returns the first error in the messages, without the lines about including
- * files. */
+/* Returns the first error in the messages, without the "included from"
+ * lines. */
 static const char *first_error(Arena *a, const char *messages)
 {
     static const char lead[] = "In file included";

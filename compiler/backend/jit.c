@@ -1,13 +1,13 @@
 /* jit.c: compiles emitted text in this process with libtcc. Four properties of
- * libtcc determine this file. Its own relocation leaves heap pages writable and
- * executable, so the code goes to a mapping made here, which ends up
- * read-execute. libtcc exits the process if mprotect is refused, so that is
- * tried first. Its compilations are serialised by a lock whose first use has a
- * race, so there is one warm-up compilation. Emitted text can call only the
- * symbols added here: there is no libc and there are no headers. Out of memory,
+ * libtcc determine this file. (1) Its own relocation leaves heap pages writable
+ * and executable, so the code goes to a mapping made here, which ends up
+ * read-execute. (2) libtcc exits the process if mprotect is refused, so that is
+ * tried first. (3) A lock serialises its compilations, but the first use of
+ * that lock has a race, so there is one warm-up compilation. (4) Out of memory,
  * libtcc prints "memory full" and exits with 1, or continues with a half-made
- * result; here the process ends with ExitResource. A model's skeleton needs
- * about 2 MB. */
+ * result; here the process ends with ExitResource. Emitted text can call only
+ * the symbols added here: there is no libc and there are no headers. A model's
+ * skeleton needs about 2 MB. */
 #define _GNU_SOURCE /* mkostemps, MAP_ANONYMOUS */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,12 +38,12 @@ static const char no_memory[] = "out of memory in libtcc: allow this process "
  * functions for atexit() have no argument */
 static struct {
     pthread_once_t warm;
-    atomic_bool inside; /* a call of libtcc is running */
+    atomic_bool inside; /* a libtcc call is running */
 } libtcc = { .warm = PTHREAD_ONCE_INIT };
 
-/* Runs at exit. libtcc calls exit() if malloc fails (or mprotect, which was
- * tried before); attnc itself never exits while libtcc works, so an exit then
- * means that memory ran out. */
+/* Runs at exit. libtcc calls exit() if malloc fails. (It also does if mprotect
+ * fails, but that was tried before.) attnc itself never exits while libtcc
+ * works, so such an exit means that memory ran out. */
 static void exit_inside(void)
 {
     if (!atomic_load(&libtcc.inside))
@@ -109,7 +109,8 @@ static bool code_allowed(Fault *why)
                  strerror(error));
 }
 
-/* Writes the text to a file in the temporary directory, which stays there. */
+/* Writes the text to a new file in the temporary directory, and leaves it
+ * there. */
 static bool keep_text(char path[256], const char *text)
 {
     const char *dir = temp_root();

@@ -54,8 +54,8 @@ static const char *strings_of(const Object *o, const Elf64_Shdr *s)
     return o->at + o->section[s->sh_link].sh_offset;
 }
 
-/* Returns an aligned copy of a part of the file, in which libtcc aligns
- * nothing. */
+/* Returns an aligned copy of part of the file, because libtcc does not align
+ * sections. */
 static const void *copy_bytes(Arena *a, const Object *o, uint64_t at,
                               size_t bytes)
 {
@@ -118,7 +118,7 @@ static int find(const JitNames *j, const char *name, size_t n)
 }
 
 /* Reads the line numbers. An entry "name:F1" begins a function; the entries
- * after it have its lines, relative to its start. */
+ * after it give the function's lines, with offsets from its start. */
 static void read_lines(JitNames *j, Arena *a, const Object *o)
 {
     if (!o->stabs)

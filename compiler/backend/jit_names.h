@@ -4,12 +4,13 @@
 
 #include "backend/backend.h"
 
-typedef struct { /* a function, in bytes from the start of the code */
+typedef struct { /* a function; positions are bytes from the start of the
+                  * code */
     const char *name;
     uint64_t from, size;
 } JitFunction;
 typedef struct {
-    uint64_t at; /* offset of the code of this line */
+    uint64_t at; /* code offset of this line */
     int line;
     int function; /* index of the function that the line is in */
 } JitLine;
@@ -17,7 +18,7 @@ typedef struct {
     const char *text; /* path of the source file */
     const char *code; /* address of the code */
     uint64_t bytes;
-    VEC(JitFunction) function; /* functions in the order of their addresses */
+    VEC(JitFunction) function; /* functions, sorted by address */
     VEC(JitLine) line;
 } JitNames;
 
@@ -29,12 +30,12 @@ Buffer jit_elf(Arena *a, const JitNames *names);
 
 /* ---- jit_names.c ---- */
 
-/* Publishes the functions of code in memory in a perf map and to GDB. The
- * function `symbol` is at address `at`. `object` is libtcc's object file of the
- * same text, `text` the path of the source. Sets *entry, to be passed to
- * jit_forget_names(). */
+/* Publishes functions of loaded code in a perf map and to GDB. The function
+ * `symbol` is at address `at`. `object` is libtcc's object file for the same
+ * text, and `text` is the path of the source. Sets *entry, which is later
+ * passed to jit_forget_names(). */
 bool jit_name(void **entry, const File *object, const char *text,
               const char *symbol, const void *at, Fault *why);
-void jit_forget_names(void *entry); /* withdraws names from GDB; or NULL */
+void jit_forget_names(void *entry); /* withdraws names from GDB; NULL: no-op */
 
 #endif

@@ -20,7 +20,7 @@ extern const struct Kernel kernels_generic[];
 #endif
 
 static const struct { /* tables in order of preference: those with more features
-                       * come first */
+                       * first */
     const char *march;
     const char *feature; /* feature that the target must have; NULL: none */
     const struct Kernel *table;
@@ -48,8 +48,8 @@ static const struct Kernel *table_for(const Target *t)
     return NULL;
 }
 
-/* Returns the table of the target or, if there is none, of this machine: all
- * machines that can fuse a product and a sum compute the same bits. */
+/* Returns the target's table. If there is none, returns this machine's: all
+ * machines with fused multiply-add compute the same bits. */
 static const struct Kernel *table_of(const Target *t)
 {
     const struct Kernel *table = table_for(t);

@@ -63,8 +63,8 @@ static void keep(Arena *a, const char *object, CacheKey key, const char *what)
     file_close(&f);
 }
 
-/* Loads the new object, preferably from its file in the cache, because
- * profilers and debuggers read the file. */
+/* Loads the new object. Prefers the file in the cache, because profilers and
+ * debuggers read it. */
 static bool load_made(Arena *a, Backend *b, const char *object, CacheKey key,
                       const char *symbol, const char *what, Fault *why)
 {

@@ -100,8 +100,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Appends a text to `to` and drops bytes from the front to stay within
- * `cap`. */
+/* Appends text to `to`, and drops bytes from the front to stay within `cap`. */
 static void keep_last(char *to, size_t cap, const char *from, size_t n)
 {
     size_t have = strlen(to);
@@ -279,7 +278,7 @@ static bool has_ended(Running *r, double seconds)
     int status = 0;
     if (waitpid(r->pid, &status, WNOHANG) == r->pid) {
         for (int i = 0; i < 64 && listen(r, 1, 0); i++)
-            ; /* often enough to empty a full pipe */
+            ; /* 64 reads are enough to empty a full pipe */
         kill(-r->pid, SIGKILL);
         j->ok = judge(j->argv[0], status, &j->why);
         j->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -1,8 +1,8 @@
 /* tier.c: runs libtcc's code until a C compiler's object is ready, then the
- * object. Callers see a third model, whose entries call one or the other. Both
- * have the same layout of packed weights and cache pages; each has its own
- * arena during a call. So both can execute the same call. The first call of
- * each kind after the object is loaded is executed by both, and if any bit
+ * object. Callers see a third model, whose entries call one of the two. Both
+ * can execute the same call, because they have the same layout of packed
+ * weights and cache pages, and each has its own arena during a call. Both
+ * execute the first call of each kind after the object is loaded. If any bit
  * differs, the object is set aside for a bug report. */
 #define _POSIX_C_SOURCE 200809L
 #include <dlfcn.h>
@@ -123,7 +123,7 @@ void *tier_bind(Tier *t, const void *packed)
 
 /* ---- the key ---- */
 
-/* properties of a file that change whenever its content does */
+/* properties of a file that change whenever its contents do */
 typedef struct {
     uint64_t device, inode, size, seconds, nanoseconds;
 } Identity;

@@ -16,14 +16,14 @@ typedef struct {
     int64_t pid;
 } Background;
 typedef struct {
-    /* Called in the compiling process: sets the text and how it is compiled.
-     * *about receives a remark about the text that the user sees. */
+    /* Called in the compiling process: sets the text and its compiler options.
+     * *about receives a remark about the text that is shown to the user. */
     bool (*text)(void *with, Arena *a, ObjectText *to, const char **about,
                  Fault *why);
     void *with;
-    CacheKey note; /* key of the cache entry that will name the object's key */
+    CacheKey note; /* key of the cache entry that stores the object's key */
 } BackgroundWork;
-/* Starts the process. Returns false, with *why, if that is not possible. */
+/* Starts the process. Returns false with *why on failure. */
 bool background_start(Background *b, const BackgroundWork *w, Fault *why);
 
 typedef enum {
@@ -45,8 +45,8 @@ typedef struct {
     void *with;           /* argument of text(); not used after the fork */
     const char *compiler; /* path of the C compiler */
     const char *level;
-    const char *records; /* file of records for the text; NULL: none */
-    bool verbose, perf;  /* `perf` is as in BackendOptions */
+    const char *records; /* file of tuning records for the text; NULL: none */
+    bool verbose, perf;  /* `perf`: as in BackendOptions */
 } TierOptions;
 /* Loads the object from the cache if an earlier run left one. Otherwise loads
  * libtcc's code for `p` and starts the compiler. *arena must outlive the

@@ -15,7 +15,8 @@ static int64_t arena_need(const struct attn_model *m,
                           b->parallel ? b->parallel->parts : 1);
 }
 
-/* The caller's arena has the size that the first tier needs. */
+/* Returns an arena for the second tier: the caller's, which has the size that
+ * the first tier needs, or a larger one. */
 static void *arena_of_second(Tier *t, const struct attn_batch *b, void *arena)
 {
     const int64_t need = arena_need(t->second.model, b);
@@ -88,7 +89,8 @@ static Pieces written(Tier *t, Arena *a, bool decodes,
     return to;
 }
 
-/* Copies the pieces to consecutive places in `memory`, or back. */
+/* Copies the pieces to consecutive places in `memory` or, if `back` is set,
+ * from there back to their places. */
 static void copy(const Pieces *p, char *memory, bool back)
 {
     for (int i = 0; i < p->n; i++) {

@@ -17,7 +17,7 @@ struct Tier {
     void *bound[2]; /* each model's `bound`; NULL: not callable, or rejected */
     bool checked[TierCalls];
     int64_t calls;
-    void *room; /* arena for the second, if it needs a larger one */
+    void *room; /* arena for the second tier, if it needs a larger one */
     int64_t room_bytes;
     Background background;
     CacheKey note, key;

@@ -22,7 +22,8 @@ enum { ChunkBytes = 1 << 16 };
 
 typedef struct Chunk Chunk;
 struct Chunk {
-    Chunk *next, *before; /* before: the chunk allocated after this one */
+    Chunk *next, *before; /* `next` is the older chunk, `before` the newer
+                           * one */
     size_t used, size;    /* used and total bytes of memory[] */
     alignas(max_align_t) char memory[];
 };

@@ -1,5 +1,6 @@
-/* base.h: what all other modules build on: arenas, growable text, an index of
- * names, and diagnostics with source positions. Knows nothing about models.
+/* base.h: services that all other modules use: arenas, growable text, an index
+ * of names, and diagnostics with source positions. Nothing here knows about
+ * models.
  *
  * In:  sizes, text, positions in a text.
  * Out: memory in an arena, which is freed all at once; messages on stderr in
@@ -47,7 +48,7 @@ size_t arena_bytes(const Arena *a);       /* total bytes allocated so far */
 void vec_grow(Arena *a, void **at, int n, int *cap, size_t size);
 
 /* ---- buffer.c ---- */
-typedef struct { /* a text to which more can be appended */
+typedef struct { /* a growable text */
     Arena *arena;
     char *at; /* ends in '\0'; NULL if nothing was added yet */
     int n, cap;
@@ -69,11 +70,12 @@ typedef struct {            /* maps names or byte keys to numbers */
     int slots;
 } Index;
 
-int index_find(const Index *x, const char *name); /* its number; -1: absent */
-/* Adds a name with `number` unless it is already there, and returns the name's
- * number. The name must outlive the index. */
+int index_find(const Index *x, const char *name); /* -1: absent */
+/* Adds a name with `number` unless the name is already there. Returns the
+ * name's number. The name must outlive the index. */
 int index_add(Arena *a, Index *x, const char *name, int number);
-/* Do the same for a key of `bytes` bytes, such as a struct without padding. */
+/* Like index_find() and index_add(), for a key of `bytes` bytes, such as a
+ * struct without padding. */
 int index_find_key(const Index *x, const void *key, size_t bytes);
 int index_add_key(Arena *a, Index *x, const void *key, size_t bytes,
                   int number);
@@ -110,17 +112,16 @@ typedef struct {      /* a text that messages point into */
 
 typedef struct { /* a source position; src NULL: unknown */
     const Source *src;
-    int line, col; /* from 1; col counts bytes */
+    int line, col; /* both count from 1; `col` counts bytes */
 } Pos;
 bool same_place(Pos a, Pos b);
 
-typedef struct { /* a position in generated text and the position that it was
-                    generated from */
+typedef struct { /* maps a position in generated text to its origin */
     int line, col;
     Pos from;
 } TextOrigin;
-/* From now on, shows errors at these positions of text `of` at their origins.
- * NULL: stops that. */
+/* From now on, errors at these positions of the generated text `of` are shown
+ * at their origins. `of` NULL: no text has origins. */
 void messages_origins(const Source *of, const TextOrigin *at, int n);
 
 /* Reports an error in clang's format: `path:line:col: error: text`, the source
@@ -128,8 +129,8 @@ void messages_origins(const Source *of, const TextOrigin *at, int n);
  * rest are counted. */
 void error_at(Pos pos, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* Reports why a file named by the text could not be used. Running out of memory
- * is not an error in the text: it exits with the fault's code. */
+/* Reports why a file that the text names could not be used. Running out of
+ * memory is not an error in the text, so it exits with the fault's code. */
 void error_fault(Pos pos, const Fault *why);
 void warning_at(Pos pos, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -146,8 +147,8 @@ void error_reset(void);
  * order. */
 void errors_hold(void);
 void errors_release(void);
-/* While muted, errors are counted but not shown, so that a caller can try to
- * read a text. Each call resets the count. fail() still prints. */
+/* While muted, errors are counted but not shown, so that a caller can test if a
+ * text is valid. Each call resets the count. fail() still prints. */
 void messages_mute(bool mute);
 bool messages_muted(void);
 
@@ -163,14 +164,14 @@ void die_at(const char *file, int line, const char *fmt, ...)
  * truncates at 80 bytes. The result is one of 8 static buffers. */
 const char *quote(const char *s);
 const char *quote_n(const char *s, size_t n);
-/* nearest.c: returns the one of n names that a misspelled word most likely
- * means: one that begins with the word, else one that the word abbreviates,
- * else the closest by edit distance. NULL: none is close. */
+/* Returns the most likely meaning of a misspelled word, one of n names: a name
+ * that begins with the word, otherwise one that the word abbreviates, otherwise
+ * the closest by edit distance. Returns NULL if none is close. */
 const char *nearest(const char *word, const char *const *names, int n);
 
 /* ---- paths.c ---- */
-const char *base_name(const char *path);     /* what follows the last slash */
-char *folder_of(Arena *a, const char *path); /* with its slash, or "" */
+const char *base_name(const char *path);     /* part after the last slash */
+char *folder_of(Arena *a, const char *path); /* ends in a slash; or "" */
 bool is_folder(const char *path);
 
 /* ---- progress.c ---- */

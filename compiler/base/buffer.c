@@ -1,4 +1,4 @@
-/* buffer.c: text that is appended to. */
+/* buffer.c: a growable text buffer. */
 #include <stdarg.h>
 #include <string.h>
 

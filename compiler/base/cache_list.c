@@ -1,5 +1,5 @@
-/* cache_list.c: lists the files of the cache and removes the least recently
- * used. A lock on the folder lets one process remove at a time. */
+/* cache_list.c: lists the cache files and removes the least recently used ones.
+ * A lock on the folder lets only one process at a time remove files. */
 #define _DEFAULT_SOURCE /* for flock */
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* diag.c: messages in clang's format, with the source line and a caret, and the
- * two ways to end the process. Bytes from outside are made safe for a terminal
- * before they are shown. */
+ * two functions that end the process. Untrusted bytes are made safe for a
+ * terminal before they are shown. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -274,7 +274,7 @@ void errors_release(void)
 }
 
 /* Reports an error. Returns early if it will not be shown, because composing
- * 40,000 messages takes long. */
+ * 40,000 messages takes too long. */
 static void report(Pos pos, const char *fmt, va_list ap)
 {
     Text t;

@@ -1,7 +1,7 @@
-/* embed.c: a program run at build time. `embed FILE ...` prints a C file with
- * the text of each file and a table of them, which becomes part of attnc. Files
- * below models/ are named by their path there, other files by their file name.
- * emit/text/embedded.h declares the table. */
+/* embed.c: a program that runs at build time. `embed FILE ...` prints a C file,
+ * part of attnc, with the text of each file and a table of them. The table
+ * names files below models/ by their path there, and other files by their file
+ * name. emit/text/embedded.h declares the table. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

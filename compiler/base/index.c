@@ -1,5 +1,5 @@
-/* index.c: maps names to numbers. A list keeps the names in order of insertion;
- * a hash table finds their places in it. */
+/* index.c: maps names to numbers. A list stores the names in order of
+ * insertion, and a hash table maps each name to its place in the list. */
 #include <string.h>
 
 #include <xxhash.h>

@@ -1,4 +1,4 @@
-/* nearest.c: guesses the name that a misspelled one stands for. */
+/* nearest.c: suggests the intended name for a misspelled one. */
 #include <string.h>
 
 #include "base/base.h"

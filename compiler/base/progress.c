@@ -14,9 +14,9 @@ enum { Deepest = 6, MostBar = 24 };
 
 typedef struct {
     const char *what;
-    char step[160];        /* name of the current step; "": none */
-    double from, to, done; /* fractions of the task: range of the current
-                              step, and the part that is done */
+    char step[160];        /* name of the current step, or "" */
+    double from, to, done; /* fractions of the task: start and end of the
+                            * current step, and the part done */
     double begin;          /* start time in seconds */
 } WorkShown;
 
@@ -69,7 +69,7 @@ void progress_use(int fd, double (*now)(void))
 static char *progress_bar(Arena *a, double done, int columns)
 {
     char text[MostBar + 1] = "";
-    const double part = done > 0 ? fmin(done, 1) : 0; /* NAN: nothing done */
+    const double part = done > 0 ? fmin(done, 1) : 0; /* NAN counts as 0 */
     const int size = columns < 8 * MostBar ? columns / 8 : MostBar;
     for (int i = 0; i < size; i++)
         text[i] = i < lround(part * (double)size) ? '#' : '.';
@@ -109,9 +109,10 @@ static int innermost(void)
     return (line.depth < Deepest ? line.depth : Deepest) - 1;
 }
 
-/* Returns the fraction done of the outermost task for which it is known, and
- * stores that task's start in *begin. A task's current step counts by the
- * fraction done of the tasks within it. NAN: unknown for all tasks. */
+/* Returns the completed fraction of the outermost task for which it is known,
+ * and stores that task's start time in *begin. The nested tasks determine how
+ * much of a task's current step is done. Returns NAN if no fraction is
+ * known. */
 static double known_done(double *begin)
 {
     double known = NAN, inner = NAN;

@@ -19,20 +19,20 @@
 #include "base/base.h"
 #include "base/terminal.h"
 
-/* Begins a task named `what`; "": a task without a name. A nested task counts
- * as the current step of the task around it; tasks nest to any depth. The text
- * must outlive the task. */
+/* Begins a task named `what`, or without a name if `what` is "". A nested task
+ * counts as the current step of the task around it; tasks nest to any depth.
+ * The text must outlive the task. */
 void progress_begin(const char *what);
 void progress_end(void);
-/* Names the current step of the innermost task, and the part of the task that
- * the step covers, within 0 .. 1; NAN: unknown. text NULL: the step has no
- * name. */
+/* Names the current step of the innermost task, and gives the part of the task
+ * that the step covers, within 0 .. 1; NAN: unknown. `text` NULL: the step has
+ * no name. */
 void progress_step(const char *text, double from, double to);
-/* Sets how much of the innermost task is done, 0 .. 1; NAN: unknown. A call is
- * cheap: it reads the clock. */
+/* Sets the completed fraction of the innermost task, 0 .. 1; NAN: unknown. A
+ * call is cheap: it only reads the clock. */
 void progress_at(double done);
-void progress_tick(void); /* redraws the line if enough time has passed */
-/* Draws no line from now on (--quiet). */
+void progress_tick(void); /* redraws the line if it is time to */
+/* Stops drawing the line (--quiet). */
 void progress_off(void);
 bool progress_is_off(void);
 void quiet(void); /* calls progress_off() and notes_off() */

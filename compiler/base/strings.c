@@ -32,8 +32,8 @@ int text_columns(const char *s)
     int columns = 0;
     for (int64_t n; *s; s += n) {
         n = attn_character(s, (int64_t)strlen(s));
-        columns += (unsigned char)*s < 0xe3 ? 1 : 2; /* characters from
-                                                        U+3000 on are wide */
+        columns += (unsigned char)*s < 0xe3 ? 1 : 2; /* U+3000 and above are
+                                                      * wide */
     }
     return columns;
 }

@@ -8,25 +8,25 @@
 /* Returns a token of n bytes as printable text: control characters, and bytes
  * that are not UTF-8, become \xHH. */
 const char *attention_label(Arena *a, const char *token, int64_t n);
-/* Returns a string as printable text, like attention_label(). */
+/* Returns `text` in printable form, like attention_label(). */
 const char *plain_text(Arena *a, const char *text);
-/* Returns the greater of a width and the bytes of a text. */
+/* Returns `width` or the length of the text in bytes, whichever is greater. */
 int longer(int width, const char *text);
-/* Returns the number of terminal columns that a text takes. */
+/* Returns the number of terminal columns that a text occupies. */
 int text_columns(const char *s);
 /* Returns the shortest text that reads back as x. */
 const char *number_text(Arena *a, double x);
 char *seconds_text(Arena *a, double seconds); /* "1.93 ms"; "-" if unknown */
-/* Formats a number of bytes with two or three digits: "63.1 KiB" if binary,
- * else "63.1 kB" or, with two digits, "63 kB". With digits 0 it has as many as
- * it needs, at most four: "1.25 MiB", "2 MiB". */
+/* Formats a number of bytes: "63.1 KiB" if `binary`, otherwise "63.1 kB". With
+ * 2 `digits` that is "63 kB"; with 0 it has only the digits it needs, at most
+ * four: "1.25 MiB", "2 MiB". */
 char *bytes_text(Arena *a, double bytes, bool binary, int digits);
 /* Returns n bytes of a spec, followed by the mark that looks.h defines. */
 const char *marked_spec(Arena *a, const char *text, size_t n);
-/* Prints words wrapped at 80 columns, and ends the last line. The first line
- * continues at `column`; the others are indented by `indent`. */
+/* Prints words wrapped at 80 columns, then a newline. The first line continues
+ * at `column`; the others are indented by `indent`. */
 void put_wrapped(FILE *out, int column, int indent, const char *words);
-/* True if `text` ends in `end` and is longer than it. */
+/* True if `text` ends in `end` but is longer. */
 bool ends_in(const char *text, const char *end);
 /* True if the text matches a pattern. A * in the pattern matches any text. */
 bool glob_fits(const char *pattern, const char *text);

@@ -32,7 +32,7 @@ int table_fit(TableFit *column, int n, int room)
     return room > 0 ? left : 0;
 }
 
-/* Cuts the middle, because the end tells more than the beginning: w1 in
+/* Shortens the middle, because the end says more than the beginning: w1 in
  * "encoder.3.ffn.w1". */
 const char *cut_middle(Arena *a, const char *text, int width)
 {

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Returns the number of columns of a terminal; if it reports none, $COLUMNS or
- * 80. 0: fd is not a terminal. */
+/* Returns the width of a terminal in columns; if unknown, $COLUMNS or 80.
+ * Returns 0 if fd is not a terminal. */
 int terminal_columns(int fd);
 int terminal_lines(int fd);     /* height of the terminal; 0: unknown */
 bool terminal_rewrites(int fd); /* true if a line can be overwritten; false

@@ -1,5 +1,5 @@
-/* user_cache.c: finds a file of the cache, or writes one under a temporary name
- * and renames it. A mapped file stays readable when it is removed or
+/* user_cache.c: finds cache files, and writes new ones under a temporary name
+ * before renaming them. A mapped file stays readable when it is removed or
  * replaced. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
@@ -88,8 +88,8 @@ static bool write_all(const CachePut *p, const char *path, Fault *why)
         || !output_write(&o, &s, sizeof s, why))
         return false;
     fchmod(o.fd, p->kind == CacheObject ? 0700 : 0600);
-    /* Without fsync, a power failure may leave a file without its content.
-     * CacheVerified detects that by the hash. */
+    /* Without fsync, a power failure may leave an empty file. CacheVerified
+     * detects that by the hash. */
     return (p->sync ? output_commit : output_commit_unsynced)(&o, why);
 }
 

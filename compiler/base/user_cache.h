@@ -1,9 +1,10 @@
-/* user_cache.h: a cache, in user_dir(), of files that can be made again, such
- * as compiled objects and packed weights. A file is named KEY.so or similar;
- * KEY is a hash of everything that determines the content. A seal follows the
- * content: a description for people, and hashes of both. A file appears by one
- * rename; a truncated or changed file counts as absent. When the total exceeds
- * the limit, the least recently used files are removed. */
+/* user_cache.h: a cache, in user_dir(), of files that can be rebuilt, such as
+ * compiled objects and packed weights. A file is named KEY.so or similar; KEY
+ * is a hash of everything that determines the contents. The contents are
+ * followed by a seal: a one-line description, and hashes of both. A rename
+ * publishes a complete file; a truncated or changed file counts as absent. If
+ * the total size exceeds the limit, the least recently used files are
+ * removed. */
 #ifndef ATTNC_USER_CACHE_H
 #define ATTNC_USER_CACHE_H
 
@@ -51,8 +52,8 @@ typedef struct {
     const char *what; /* one-line description for people */
     const void *at;
     size_t bytes;
-    bool sync; /* flush to disk before renaming; needed if the file will be
-                  read with CacheSize */
+    bool sync; /* flush to disk before renaming; required if readers check only
+                * CacheSize */
 } CachePut;
 typedef enum {
     CacheNew,
@@ -92,7 +93,8 @@ typedef struct {
     VEC(CacheFile) at;  /* most recently used first */
     uint64_t bytes;     /* total size without foreign files */
 } CacheList;
-/* Lists the folder. whole: also checks the hashes of the contents. */
+/* Lists the folder. If `whole` is true, also checks the hashes of the
+ * contents. */
 void cache_list(CacheList *l, Arena *a, bool whole);
 /* Removes the files for which `is` returns true (NULL: none), then the least
  * recently used files until the rest is within `limit`. Stores what it removed

@@ -13,15 +13,16 @@ static bool is_task(const Plan *p, const TaskKey *key)
     return false;
 }
 
-/* A comparison of this host with another, whose entries in the tuning database
- * are for this run's model. */
+/* A comparison of this host with another one that has tuning records for this
+ * run's model. */
 typedef struct {
     const Engine *e;
     Host here;
     const Host *there;
     const char *options; /* options to add so that this run matches `there`,
-                          * each after a space */
-    const char *own;     /* values of these options now, each after a comma */
+                          * each preceded by a space */
+    const char *own;     /* current values of these options, each preceded by a
+                          * comma */
 } Beside;
 
 /* Adds an option to the hint. Returns false if the command does not accept the
@@ -68,8 +69,8 @@ static bool offer_threads(Beside *b)
                  arena_printf(a, "%d", b->here.threads));
 }
 
-/* Returns the word for --cc that selects the compiler of that version, or NULL
- * if that compiler is not installed. */
+/* Returns the value of --cc that selects the compiler with this version, or
+ * NULL if that compiler is not installed. */
 static const char *compiler_word(const Beside *b, const char *version)
 {
     const EngineOptions *o = &b->e->options;
@@ -116,8 +117,8 @@ static bool offer_compiler(Beside *b)
 static bool (*const offers[])(Beside *b) = { offer_isa, offer_compiler,
                                              offer_threads };
 
-/* Returns true if options can make this run match the host `there`. Then
- * b->options holds them. */
+/* Returns true if options can make this run match the host `there`, and stores
+ * these options in b->options. */
 static bool can_be(Beside *b, const Host *there)
 {
     b->there = there;
@@ -128,16 +129,16 @@ static bool can_be(Beside *b, const Host *there)
     return can;
 }
 
-/* Returns a score of how similar two hosts are. */
+/* Returns a score for the similarity of two hosts. */
 static int likeness(const Host *a, const Host *b)
 {
     return 8 * host_same_machine(a, b) + 2 * host_same_compiler(a, b)
          + 2 * host_same_isa(a, b) + (a->threads == b->threads);
 }
 
-/* Returns the host most similar to `here` among those with a likeness() below
- * `most` that have records of the plan's tasks. If `faster`, counts only
- * records that beat the default tiling. */
+/* Returns the host most similar to `here` that has records for the plan's tasks
+ * and a likeness() below `most`. If `faster` is set, ignores records that do
+ * not beat the default tiling. */
 static const Host *nearest_host(const Engine *e, const Host *here, int most,
                                 bool faster)
 {
@@ -153,8 +154,8 @@ static const Host *nearest_host(const Engine *e, const Host *here, int most,
     return best;
 }
 
-/* Prints a note if options would let this run use the records of its model.
- * Returns false if none would. */
+/* Prints a note if options would let this run use the records for its model.
+ * Returns false otherwise. */
 static bool say_option(const Engine *e, const Host *here)
 {
     Beside b = { .e = e, .here = *here };

@@ -19,7 +19,7 @@ enum {
 };
 
 /* ---- blocks ---- */
-typedef struct { /* packed weights, followed by the hash of each block */
+typedef struct { /* packed weights, followed by one hash per block */
     const char *at;
     int64_t bytes, blocks;
     uint64_t *hash;        /* hashes to compute; NULL: compare with those after
@@ -78,8 +78,8 @@ static void add_number(Buffer *b, const char *name, long long x)
     buffer_printf(b, " %s=%lld", name, x);
 }
 
-/* Adds to the key how an item is read from the file. The plan's hash covers
- * everything else about the item. */
+/* Adds to the key how an item is read from the file. The plan's hash covers the
+ * rest of the item. */
 static void add_item(Buffer *b, const PackItem *item)
 {
     const FileTensor *f = &item->from;
@@ -162,9 +162,9 @@ bool weights_cached(Engine *e)
     return false;
 }
 
-/* Returns true if all files are at least a second old. Time stamps of file
- * systems are coarse, so a younger file could change again and keep its time
- * stamp. */
+/* Returns true if all files are at least a second old. A younger file could
+ * change again and keep its time stamp, because file systems store coarse
+ * times. */
 static bool is_old(const Safetensors *s)
 {
     const int64_t second = 1000000000;

@@ -88,8 +88,8 @@ static bool any_of(const Records *r, Arena *a, const Engine *e)
     return false;
 }
 
-/* Sets the tilings of the plan, taken from the records if the options request
- * it. Returns an exit code. */
+/* Sets the tilings of the plan: those of the records if the options ask for
+ * them. Returns an exit code. */
 static int find_choices(Engine *e)
 {
     Fault why;

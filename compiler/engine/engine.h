@@ -1,4 +1,4 @@
-/* engine.h: everything that a command needs of one model, made in this order:
+/* engine.h: everything that a command needs for one model, built in this order:
  * spec, graph, passes, plan, weights, vocabularies, compiled code. Messages go
  * to stderr; the functions return an exit code.
  *
@@ -46,9 +46,9 @@ typedef struct {
     int64_t threads;        /* -1: one per physical core; 0, 1: one */
     int64_t part_work;      /* minimum FLOPs per thread; 0: the default */
     bool perf;              /* publish function names to profilers */
-    bool verbose;           /* report what the backend "auto" does */
-    bool tuned;             /* use tuning records of this machine ... */
-    const char *records;    /* ... from this file; NULL: the user's own file */
+    bool verbose;           /* report the steps of the backend "auto" */
+    bool tuned;             /* use tuning records for this machine */
+    const char *records;    /* file of tuning records; NULL: the user's own */
     /* Called before weights are loaded. If the command does not support the
      * model, prints a message and returns an exit code; otherwise returns 0.
      * NULL: supports all models. */
@@ -87,10 +87,10 @@ typedef struct {
                                              test */
 } Engine;
 
-/* Builds spec and graph, and runs the passes. `log` receives the output of
- * --dump and --explain. */
+/* Builds spec and graph, and runs the passes. Output of --dump and --explain
+ * goes to `log`. */
 int engine_graph(Engine *e, const EngineOptions *o, FILE *log);
-/* Does what engine_graph() does, then makes the plan. */
+/* Calls engine_graph(), then makes the plan. */
 int engine_plan(Engine *e, const EngineOptions *o);
 /* Describes the host that these options generate code for. Returns false if the
  * compiler is not installed. */
@@ -111,7 +111,7 @@ int engine_weights(Engine *e);
 int engine_vocab(Engine *e);
 /* Does all steps above, then compiles the model and binds its weights. */
 int engine_open(Engine *e, const EngineOptions *o);
-void engine_close(Engine *e); /* frees everything, also after a failed step */
+void engine_close(Engine *e); /* also after a failed step */
 
 /* Returns zeroed, 64-byte aligned memory, allocated in the arena. */
 void *aligned_memory(Arena *a, int64_t bytes);

@@ -1,5 +1,5 @@
-/* engine_weights.c: loads a plan's weights from a file, which it checks and
- * packs, or from the cache; or makes random weights. */
+/* engine_weights.c: loads a plan's weights. They come from a file, which is
+ * checked and packed, from the cache, or from a random generator. */
 #include <string.h>
 
 #include "base/progress.h"
@@ -64,8 +64,8 @@ static int64_t elements(const PackItem *item)
     return item->rows * item->k;
 }
 
-/* Packs the weights, with all cores if there are enough. Works through groups
- * of items, so that progress can be shown. */
+/* Packs the weights, on all cores if there are more than Few elements. Packs
+ * one group of items at a time, so that progress can be shown. */
 static void pack_weights(Engine *e, bool *bad)
 {
     enum { Few = 1 << 20, Share = 1 << 25 };

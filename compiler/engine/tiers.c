@@ -18,7 +18,7 @@ static const char *find_compiler(Arena *a, const EngineOptions *o, Fault *why)
     return o->cc ? cc_find(a, o->cc, why) : cc_nth(a, 0, why);
 }
 
-/* Returns the engine's options with that compiler as the backend. */
+/* Returns the engine's options, with `compiler` as the backend. */
 static EngineOptions options_of(const Engine *e, const char *compiler)
 {
     EngineOptions o = e->options;
@@ -109,7 +109,7 @@ int engine_tiers(Engine *e)
     if (o->verbose)
         note_once("libtcc: %s", tuned_text(e->arena, e->plan, &e->choices));
     if (o->ntaps || o->keep_all || !s.compiler) {
-        /* the caller reads values by the layout of libtcc's plan */
+        /* the caller reads values in the layout of libtcc's plan */
         if (o->verbose)
             note_once("%s: libtcc's code runs alone",
                       s.compiler ? "values of the graph are asked for"

@@ -9,9 +9,9 @@
 bool engine_target(const EngineOptions *o, Target *t, Fault *why);
 
 /* ---- advice.c ---- */
-/* Prints one line if there are records of the plan's tasks but none for this
- * host. It is a note with the options that would use them or, if the user named
- * the records file, a warning. */
+/* Prints one line if there are records for the plan's tasks but none for this
+ * host: a note with the options that would use them or, if the user named the
+ * records file, a warning. */
 void advise_on_records(const Engine *e);
 
 /* ---- tiers.c ---- */
@@ -19,8 +19,8 @@ void advise_on_records(const Engine *e);
 /* For the backend "auto", after engine_plan(): loads the model in two tiers if
  * possible, and otherwise leaves e->backend empty. Returns an exit code. */
 int engine_tiers(Engine *e);
-/* Returns true if there are records of the plan's tasks for the C compiler that
- * "auto" starts. */
+/* Returns true if there are records for the plan's tasks and the C compiler
+ * that "auto" starts. */
 bool engine_tuned_later(const Engine *e);
 
 #endif

@@ -31,7 +31,7 @@ static void find_model(Cpu *c)
         c->family += (int)(a >> 20 & 255);
 }
 
-/* Asks CPUID, because old compilers do not know the name "avxvnni". */
+/* Uses CPUID, because old compilers do not know the name "avxvnni". */
 static bool has_avxvnni(void)
 {
     unsigned a, unused_b, unused_c, unused_d;

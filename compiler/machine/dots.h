@@ -8,10 +8,10 @@
 
 typedef struct {
     int (*run)(int64_t steps); /* NULL if this machine has no such loop */
-    int products;              /* multiplications in a step */
+    int products;              /* multiplications per step */
 } DotLoop;
-/* Returns the fastest loop that this machine can run and that uses only
- * instructions that code for `t` may use. t NULL: no limit. */
+/* Returns the fastest loop that this machine can run with the instructions that
+ * code for `t` may use. `t` NULL: all instructions. */
 DotLoop dot_loop(const Target *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* machine.c: measures the rate of fused multiply-adds in registers and of reads
- * from each level of memory, by 1 .. N threads. */
+ * from each level of memory, with 1 .. N threads. */
 #define _GNU_SOURCE /* for MADV_HUGEPAGE and pthread barriers */
 #include "machine/dots.h"
 #include "machine/machine.h"
@@ -24,8 +24,8 @@ const char *const level_name[Levels] = { "L1", "L2", "L3", "memory" };
 
 /* ---- multiply-adds ---- */
 
-/* Each loop has at least as many independent sums as fill all FMA units
- * (latency times units): 12 fit in 16 registers along with x and y, 16 fit in
+/* Each loop has enough independent sums to fill all FMA units (latency times
+ * units): 12, which fit in 16 registers along with x and y, or 16, which fit in
  * 32. */
 #define FMA_EACH(a, x, y)                                                     \
     a##0 = a##0 * x + y, a##1 = a##1 * x + y, a##2 = a##2 * x + y,            \
@@ -33,8 +33,8 @@ const char *const level_name[Levels] = { "L1", "L2", "L3", "memory" };
 #define ALL_16(more) more
 #define ONLY_12(more) (void)0
 
-/* One loop for each vector width, written so that every compiler keeps the sums
- * in registers. a*x+y converges to y/(1-x) = 1, so no number is extreme. */
+/* A loop for one vector width, written so that every compiler keeps the sums in
+ * registers. a*x+y converges to y/(1-x) = 1, so no number becomes extreme. */
 #define FMA_LOOP(name, floats, fourth, target)                                \
     typedef float name##_vector __attribute__((vector_size(4 * (floats))));   \
     target static float name(int64_t steps)                                   \
@@ -68,7 +68,7 @@ FMA_LOOP(base_4, 4, ALL_16, )
 
 typedef struct {
     float (*run)(int64_t steps);
-    int floats; /* multiply-adds in a step */
+    int floats; /* multiply-adds per step */
 } FmaLoop;
 
 static FmaLoop fma_loop(const Target *t)
@@ -92,8 +92,8 @@ static FmaLoop fma_loop(const Target *t)
 
 /* ---- crew ---- */
 
-/* Threads that do the same work in rounds that begin together. The best round
- * shows the rate that they reach when nothing disturbs them. */
+/* A crew is several threads that do the same work in rounds that begin
+ * together. The best round gives their rate without disturbance. */
 enum { MostRounds = 256 };
 static const double round_seconds = 0.0003;
 
@@ -109,7 +109,8 @@ typedef struct { /* one thread of a crew */
 } Member;
 
 struct Crew {
-    double (*step)(Member *m); /* does about 20 us of work; returns how much */
+    double (*step)(Member *m); /* does about 20 us of work; returns operations
+                                * or bytes */
     pthread_barrier_t start;
     double until;      /* no round starts after this time */
     atomic_int rounds; /* set by member 0 after the last round */
@@ -138,7 +139,7 @@ static void *member_run(void *member)
     }
 }
 
-/* Returns the highest rate of all members together in one round. */
+/* Returns the highest rate that all members together reached in one round. */
 static double best_round(const Crew *c, int threads)
 {
     double best = 0.0;
@@ -261,7 +262,8 @@ bool read_block_make(ReadBlock *b, size_t bytes)
 #ifdef MADV_HUGEPAGE
     madvise(b->at, b->bytes, MADV_HUGEPAGE);
 #endif
-    memset(b->at, 1, b->bytes); /* Linux maps untouched pages to one of zeros */
+    memset(b->at, 1, b->bytes); /* Linux maps all untouched pages to one zero
+                                 * page */
     b->bytes = bytes;
     return true;
 }
@@ -272,8 +274,8 @@ void read_block_free(ReadBlock *b)
     b->at = NULL;
 }
 
-/* Reads a block in two streams, half a block apart, which measured faster than
- * one. It adds the words: with xor, a second pass would cancel the first. */
+/* Reads a block in two streams, half a block apart, which is faster than one.
+ * Adds the words, because with xor a second pass would cancel the first. */
 #define READ_LOOP(name, words, target)                                        \
     typedef uint64_t name##_vector                                            \
         __attribute__((vector_size(8 * (words))));                            \
@@ -347,10 +349,10 @@ double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
 
 /* ---- the whole ---- */
 
-/* Returns the bytes that a thread reads to measure a level. For a cache, half
- * of it, which stays cached; L1 and L2 belong to a thread, L3 is shared. For
- * memory, a share of a block 16 times as large as the last cache, so that too
- * little stays cached to matter. */
+/* Returns the bytes that each thread reads to measure a level. For a cache,
+ * reads half of it, so that the data stays cached; each thread has its own L1
+ * and L2, and all share L3. For memory, reads a share of a block 16 times as
+ * large as the last cache, so that cached data hardly matters. */
 static size_t piece_of(const Machine *m, Level level, int threads,
                        const ReadBlock *b)
 {

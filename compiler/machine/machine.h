@@ -2,7 +2,7 @@
  * generation. All rates are per second.
  *
  *   find.c     name, cores and caches of this computer
- *   machine.c  its rates: multiply-adds, reads, by 1 .. N threads
+ *   machine.c  its rates of multiply-adds and reads, for 1 .. N threads
  *   target.c   the table of targets; cpu.c identifies this processor
  *
  * In:  this computer; the name of a target.
@@ -28,14 +28,14 @@ typedef struct { /* rates of several threads together, per second */
     double read[Levels]; /* bytes read from each level; 0: unknown */
 } Rates;
 
-enum { MostRates = 16 }; /* for 1, 2, 4 to 2^14 threads, and for all cores */
+enum { MostRates = 16 }; /* for 1, 2, 4, ... 2^14 threads, and for all cores */
 
 typedef struct {
     char cpu[128];             /* e.g. "AMD EPYC"; or "unknown" */
-    int cores;                 /* number that this process may use */
+    int cores;                 /* cores that this process may use */
     size_t cache[LevelMemory]; /* bytes of L1 (data), L2, L3 */
     double clock;           /* cycles per second of a busy core; 0: unknown */
-    Rates rates[MostRates]; /* in order of increasing threads */
+    Rates rates[MostRates]; /* sorted by number of threads */
     int counts;
 } Machine;
 
@@ -73,16 +73,16 @@ void read_block_free(ReadBlock *b);
 double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
                          double seconds);
 
-/* Measures the rates of 1, 2, 4 threads and so on to all cores, and of
- * `threads` threads, within about `seconds`. Multiply-adds use the instructions
- * of `t`. */
+/* Measures, within about `seconds`, the rates of 1, 2, 4, ... threads, of all
+ * cores, and of `threads` threads. Multiply-adds use the instructions of
+ * `t`. */
 void machine_measure(Machine *m, const Target *t, int threads, double seconds);
 /* Keep the better rates of two measurements of one machine, because other
- * programs may have disturbed either of them. */
+ * programs may have slowed down either. */
 void rates_keep_better(Rates *r, const Rates *again);
 void machine_keep_better(Machine *m, const Machine *again);
-/* Returns the rates of `threads` threads, or of the next lower measured
- * number. */
+/* Returns the rates of `threads` threads, or of the next smaller number that
+ * was measured. */
 const Rates *machine_rates(const Machine *m, int threads);
 /* Returns the fastest level that holds `bytes` bytes. */
 Level machine_level(const Machine *m, double bytes);

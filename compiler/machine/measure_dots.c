@@ -1,6 +1,6 @@
-/* measure_dots.c: loops that measure integer dot products in registers:
- * products of 8-bit numbers if one instruction sums four of them, else products
- * of 16-bit numbers. */
+/* measure_dots.c: loops that measure integer dot products in registers. They
+ * multiply 8-bit numbers if one instruction can sum four such products,
+ * otherwise 16-bit numbers. */
 #include "machine/dots.h"
 
 #if defined __x86_64__
@@ -44,7 +44,7 @@ DOT_LOOP(madd_256, "avx2", __m256i, _mm256_setzero_si256, _mm256_set1_epi32,
 #endif
 
 /* True if code for `t` may use vectors of `width` floats and the feature.
- * feature NULL: the instruction set is enough. */
+ * `feature` NULL: no feature beyond the instruction set is needed. */
 static bool may(const Target *t, int width, const char *feature)
 {
     return !t || t->width == 1

@@ -1,5 +1,5 @@
 /* target.c: the instruction sets and machines for which attnc generates code,
- * with the figures that determine the default tilings. */
+ * and the figures that determine the default tilings. */
 #include "machine/target.h"
 
 #include <ctype.h>
@@ -80,7 +80,7 @@ typedef struct {
     CpuMaker maker;
     int family;
     const char *models; /* ranges of models, hexadecimal, e.g. "10-1f 60-af" */
-    int fmas;           /* FMAs of the widest vectors that start per cycle */
+    int fmas;           /* FMAs of the widest vectors started per cycle */
     int code;           /* KiB of L1 for instructions */
     int l1, l2, l3;     /* sizes of the caches in KiB */
     int near, far;      /* bytes per cycle that a core reads from L3, memory */
@@ -198,9 +198,9 @@ static const Row *own_row(const Cpu *c)
     return NULL;
 }
 
-/* True if row `r` uses more features than `best`. If both use the same, true if
- * the number of FMA units of `r` is that of the processor's row `own` and that
- * of `best` is not. */
+/* True if row `r` uses more features than `best`. If both use equally many,
+ * true if `r` has as many FMA units as the processor's own row and `best` does
+ * not. */
 static bool is_nearer(const Row *r, const Row *best, const Row *own)
 {
     if (needs(r) == needs(best))
@@ -209,7 +209,7 @@ static bool is_nearer(const Row *r, const Row *best, const Row *own)
 }
 
 /* Also considers later rows of the same maker, because a virtual machine's
- * model number says little, and one model may cover several generations. */
+ * model number is unreliable, and one model may cover several generations. */
 const char *cpu_target(const Cpu *c)
 {
     const Row *own = own_row(c), *best = own;
@@ -224,7 +224,8 @@ const char *cpu_target(const Cpu *c)
     return isas[Generic].march;
 }
 
-/* Other names of targets. c: attnc emits only portable C for the name. */
+/* Aliases of targets. `c` is true if attnc emits only portable C for the
+ * alias. */
 static const struct {
     const char *other, *name;
     bool c;
@@ -333,7 +334,7 @@ Features target_needs(Arena *a, const Target *t)
 /* ---- tiles ---- */
 
 /* Sets the largest tile whose accumulators fit in registers along with one row
- * of B and one element of A. By measurement: 6x64 for width 16, 6x16 for width
+ * of B and one element of A. Measured best: 6x64 for width 16, 6x16 for width
  * 8. */
 static void default_tile(Target *t, const Isa *isa)
 {
@@ -347,11 +348,11 @@ static void default_tile(Target *t, const Isa *isa)
     t->tile_from = FromDefault;
 }
 
-/* Sets the tile for panels larger than L1. Each tile of rows reads such a panel
- * from L2 again: 4 nr bytes per mr nr FMAs. With a 6x64 tile, a core that
- * starts one FMA of 16 floats per cycle reads 11 bytes per cycle; with two it
- * reads 21, which is more than L2 delivers. On cores with two, the tile is
- * therefore two vectors wide and as tall as the registers allow. */
+/* Sets the tile for panels larger than L1. Each tile of rows re-reads such a
+ * panel from L2: 4 nr bytes per mr nr FMAs. With a 6x64 tile, a core that
+ * starts one FMA of 16 floats per cycle reads 11 bytes per cycle. A core that
+ * starts two reads 21, which is more than L2 delivers, so its tile is two
+ * vectors wide and as tall as the registers allow. */
 static void tall_tile(Target *t, const Isa *isa)
 {
     t->tall_mr = t->mr;
@@ -362,9 +363,10 @@ static void tall_tile(Target *t, const Isa *isa)
     t->tall_mr = (isa->registers - 3) / 2;
 }
 
-/* Returns the rows with which re-reading the weights takes a tenth of the time
- * of the FMAs, rounded up to a multiple of the target's row_block: at most 8 of
- * these, and by measurement at least two if two FMAs start per cycle. */
+/* Returns the number of rows for which re-reading the weights takes a tenth of
+ * the time of the FMAs, rounded up to a multiple of the target's row_block. The
+ * result is at most 8 row blocks and, on cores that start two FMAs per cycle,
+ * at least two, which measured faster. */
 int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers)
 {
     const int64_t flops = 2 * t->fmas * t->width;
@@ -387,9 +389,10 @@ static int64_t elements(int64_t bytes, int64_t lines)
     return k;
 }
 
-/* Returns all k if a block of rows and a panel fit L2 together. Otherwise, on
- * cores that start two FMAs per cycle, a tile's rows and panel fit L1; on
- * others, a block of rows and a panel fit a quarter of L2. */
+/* Returns k if a block of rows and a panel fit in L2 together. Otherwise
+ * chooses a part of k: on cores that start two FMAs per cycle, such that a
+ * tile's rows and panel fit in L1; on others, such that a block of rows and a
+ * panel fit in a quarter of L2. */
 int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k)
 {
     const int64_t block = target_row_block(t, 4, 1);
@@ -399,9 +402,9 @@ int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k)
                        : elements(t->cache[1] / 4, block + nr);
 }
 
-/* Sets the tile of products with small M. They are bound by reading weights
- * from memory, so the tile reads these in two streams if there are registers
- * for it. */
+/* Sets the tile of products with small M. Reading weights from memory bounds
+ * these products, so the tile reads them in two streams if it has the
+ * registers. */
 static void small_m_tile(Target *t, const Isa *isa)
 {
     const int vectors = isa->registers / 4 * 3;

@@ -20,35 +20,39 @@ typedef struct {                 /* a target of code generation */
                                     library; NULL if triple is NULL */
     int width;                   /* floats in a vector: 16, 8, 4 or 1 */
     int registers;               /* vector registers */
-    bool fma;                    /* has fused multiply-add instructions */
+    bool fma;                    /* how bytes are multiplied without additional
+                                  * features: "maddubs", "dotprod", "plain" */
     const char *dot;             /* how bytes are multiplied without further
                                     features: "maddubs", "dotprod", "plain" */
     const char *guard;           /* preprocessor condition that is true if
                                     instructions are missing; NULL: none */
     const char *const *needs; /* features of the instruction set, e.g. "avx2" */
-    int fmas;         /* FMAs of the widest vectors that start per cycle */
-    int64_t code;     /* bytes of the L1 cache for instructions */
-    int64_t cache[3]; /* bytes of the L1 data, L2 and L3 caches */
-    const char *met;  /* source of the measured figures; NULL: never measured */
-    int near, far;    /* bytes per cycle that a core reads from L3, memory */
-    int mr, nr;       /* default tile: rows and columns */
+    int fmas;                 /* FMAs of the widest vectors started per cycle */
+    int64_t code;             /* bytes of the L1 cache for instructions */
+    int64_t cache[3];         /* bytes of the L1 data, L2 and L3 caches */
+    const char *met; /* source of the measured figures; NULL: never measured */
+    int near, far;   /* bytes per cycle that a core reads from L3, memory */
+    int mr, nr;      /* default tile: rows and columns */
     int tall_mr, tall_nr;       /* default tile for panels larger than L1 */
-    int small_m_mr, small_m_nr; /* default tile for a small M; 0: none */
-    int64_t small_m_bytes;      /* most bytes of weights that stay in a cache */
+    int small_m_mr, small_m_nr; /* maximum bytes of weights that stay in a
+                                 * cache */
+    int64_t small_m_bytes;      /* maximum rows of a small M if the weights stay
+                                 * in a cache */
     int near_small_m;           /* most rows of a small M if the weights stay
                                    in a cache */
     TilingFrom tile_from;       /* FromDefault or FromOption */
-    int64_t row_block;          /* default rows of a block that passes
-                                   through all steps */
-    int64_t part_work;          /* least FLOPs that are worth another thread */
+    int64_t row_block;          /* default number of rows that pass through all
+                                 * steps together */
+    int64_t part_work;          /* minimum FLOPs per thread */
 } Target;
 enum {
     RowBlock = 48,     /* default of Target.row_block */
-    PartWork = 1500000 /* default of Target.part_work, about 12 us of a core */
+    PartWork = 1500000 /* default of Target.part_work, about 12 us on a core */
 };
-/* Finds a target. march: a name of the table, or "native" for this processor.
- * width 0: the target's own. tile: e.g. "6x64", or NULL for the default.
- * Returns false if an argument is invalid; *why then has the message. */
+/* Finds a target. `march` is a name from the table, or "native" for this
+ * processor. `width` 0 selects the target's own. `tile` is e.g. "6x64", or NULL
+ * for the default. Returns false with a message in *why if an argument is
+ * invalid. */
 bool target_find(Target *t, const char *march, int width, const char *tile,
                  Fault *why);
 typedef struct {
@@ -56,13 +60,13 @@ typedef struct {
 } TargetNames;
 /* Lists all names, for messages and help. */
 const char *target_list(TargetNames *to);
-const char *target_name(int i); /* name i of the table, from 0; NULL: no more */
+const char *target_name(int i); /* NULL: past the end */
 /* True if the target has a feature such as "avxvnni" beyond its instruction
  * set. */
 bool target_has(const Target *t, const char *feature);
-/* True if the target sums four products of bytes in one instruction, or has no
- * instruction for bytes at all. False on x86 if it can only sum two products in
- * 16 bits. */
+/* True if one instruction of the target sums four products of bytes, or if it
+ * has no instruction for bytes at all. False on x86 targets that can only sum
+ * two products in 16 bits. */
 bool target_dots(const Target *t);
 /* True if integer products of many rows should use 16-bit copies of the
  * weights: the target cannot sum four products of bytes at once, and its
@@ -71,20 +75,20 @@ bool target_widens(const Target *t);
 /* Returns compiler options, e.g. "-march=x86-64-v4 -mavx512vnni"; "" for
  * generic. */
 const char *target_flags(Arena *a, const Target *t);
-/* True if the target has another architecture than this processor. */
+/* True if the target's architecture differs from this processor's. */
 bool target_foreign(const Target *t);
-/* Returns the rows of a block that goes through steps whose weights have this
- * many bytes and elements in total. */
+/* Returns the number of rows that pass together through steps whose weights
+ * total `bytes` bytes and `numbers` elements. */
 int64_t target_row_block(const Target *t, int64_t bytes, int64_t numbers);
-/* Returns how many of a sum's k elements a tile adds before it moves on to the
- * next tile. */
+/* Returns how many of a sum's k elements a tile adds before the next tile is
+ * processed. */
 int64_t target_sum_block(const Target *t, int mr, int nr, int64_t k);
 /* Returns a preprocessor condition that is true if the compiler's target lacks
  * required instructions; NULL: none are required. */
 const char *target_guard(Arena *a, const Target *t);
 
-/* Features that a processor needs, by the compilers' names: "avx2", "fma".
- * Empty if compilers have no such query. */
+/* Features that a processor needs, under the names that compilers use: "avx2",
+ * "fma". Empty if compilers cannot test for features. */
 typedef VEC(const char *) Features;
 Features target_needs(Arena *a, const Target *t);
 
@@ -109,13 +113,13 @@ typedef struct {
     int has;
 } Cpu;
 void cpu_find(Cpu *c); /* describes this processor */
-/* Architecture of this processor, a value of Target.triple; "": unknown. */
+/* This processor's architecture, as in Target.triple; "" if unknown. */
 extern const char *const cpu_triple;
 /* True for machines for which attnc emits only portable C, e.g. riscv64,
  * wasm32, cortex-m4. `name` may be NULL. */
 bool target_is_c(const char *name);
-/* Returns the best target for a processor: its own row if it has all features
- * of that row; a later row of its maker if it has more; otherwise its
+/* Returns the best target for a processor: its own row if it has exactly the
+ * features of that row, a later row of its maker if it has more, otherwise its
  * instruction set. */
 const char *cpu_target(const Cpu *c);
 /* Returns a feature of the target that this processor lacks; NULL: none. */

@@ -47,7 +47,7 @@ static bool folds_into(const Graph *g, int weight, int root)
                   w->name);
         return false;
     }
-    /* integer weights pass: their scales take any factor */
+    /* integer weights pass, because their scales take any factor */
     if (w->type.elem == ElemBf16 && !is_power_of_2(at(g, root)->scale)) {
         pass_note(g, root,
                   "stays at the reader: %s is bf16 and would be "
@@ -88,7 +88,7 @@ static bool has_columns(const Graph *g, int x)
         || at(g, x)->op == OpScaleColumns;
 }
 
-/* Matches [rotate] <- norm, or [rotate] <- [bias] <- matmul; after a join, in
+/* Matches [rotate] <- norm, or [rotate] <- [bias] <- matmul; for a join, in
  * both inputs. Returns false if x is not a projection, or if one of its weights
  * cannot take the factor. */
 static bool match_product(const Graph *g, Chain *c, int x, int root)

@@ -22,8 +22,8 @@ static int become(Graph *g, int root, Node e)
     return 1;
 }
 
-/* True for a lookup without positions. One with positions takes no scale, which
- * would come after the addition. */
+/* True for a lookup without positions. A lookup with positions cannot take a
+ * scale that follows the addition. */
 static bool is_bare(const Graph *g, int node)
 {
     return g->nodes.at[node].op == OpEmbed && g->nodes.at[node].nin == 2;

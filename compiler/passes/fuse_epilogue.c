@@ -47,8 +47,8 @@ static int absorb_bias(Graph *g, int root)
     return absorb(g, root, 0, p);
 }
 
-/* Returns the remark on a residual whose other addend comes from op x, which is
- * no product; NULL for other ops. */
+/* Returns the remark for a residual whose other addend is node x, if its op is
+ * not a product but often stands there; otherwise NULL. */
 static const char *other_end(const Graph *g, int x)
 {
     const Op op = g->nodes.at[x].op;
@@ -107,7 +107,8 @@ static int absorb_residual(Graph *g, int root)
     return absorb(g, root, k, p);
 }
 
-/* Remarks that a cap stays unfused: only attention has a fused cap. */
+/* Emits a remark that the cap after a product stays unfused, because only
+ * attention has a fused cap. Returns 0. */
 static int leave_softcap(const Graph *g, int root)
 {
     int x = g->nodes.at[root].in[0];

@@ -14,7 +14,7 @@
  * results.  breaks: nothing. */
 #include "passes/rewrite.h"
 
-enum { MaxParts = 4 }; /* most inputs of a Stack */
+enum { MaxParts = 4 }; /* maximum inputs of a Stack */
 
 typedef struct { /* products that read the same rows */
     int n, matmul[MaxParts], bias[MaxParts]; /* bias -1: no bias */
@@ -149,8 +149,8 @@ static void slice(Graph *g, int node, int whole, int64_t first)
     graph_set(g, node, n);
 }
 
-/* Remarks that products by experts stay apart, even if they read the same
- * rows. */
+/* Emits a remark that expert products are not merged, even if they read the
+ * same rows. Returns 0. */
 static int leave_experts(Graph *g, int node)
 {
     for (int i = node - 1; i >= 0; i--) {

@@ -11,7 +11,8 @@
 /* ---- pass.c ---- */
 typedef struct {
     const char *name;
-    int (*run)(Graph *g); /* number of rewrites; a second run has none */
+    int (*run)(Graph *g); /* returns the number of rewrites; a second run makes
+                           * none */
     const char *summary;
     bool required; /* a lowering, which cannot be skipped */
 } Pass;
@@ -22,7 +23,7 @@ typedef struct {      /* a place where a fusion failed */
     const char *name; /* name of the node */
     Stack stack;
     int layer;        /* layer of the node; -1: outside the layers */
-    const char *text; /* the name, and why the fusion failed */
+    const char *text; /* `name`, and why the fusion failed */
 } Missed;
 
 typedef struct { /* results of one pass */

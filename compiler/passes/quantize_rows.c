@@ -10,8 +10,9 @@
  * breaks: products that other passes look for. */
 #include "passes/rewrite.h"
 
-/* Returns the quantize node for rows `x` in the layer of `reader`, or -1. These
- * nodes are at the end of the graph, so the search stops at any other op. */
+/* Returns the quantize node for rows `x` in the layer of `reader`, or -1. All
+ * quantize nodes are at the end of the graph, so the search stops at any other
+ * op. */
 static int made_before(const Graph *g, const Node *reader, int x)
 {
     for (int i = g->nodes.n - 1; i >= 0; i--) {

@@ -1,5 +1,5 @@
-/* rewrite.c: helpers of the passes: checks if a node may be fused, remarks, and
- * the walk over all nodes. */
+/* rewrite.c: helpers for the passes: the test if a node may be fused, remarks,
+ * and the walk over all nodes. */
 #include <stdarg.h>
 
 #include "passes/rewrite.h"
