@@ -131,7 +131,7 @@ static void say_attention(Words *w)
               n->heads_kv != n->heads
                   ? arena_printf(a, "%lld of K and V", (long long)n->heads_kv)
                   : "");
-    add_part(&parts, n->additive ? "additive scores" : "scores");
+    add_part(&parts, score_form[n->score].title);
     if (n->scale < 1 || n->scale > 1)
         add_part(&parts, arena_printf(a, "\xc3\x97 %.4g", n->scale));
     if (n->cap > 0)
@@ -140,7 +140,7 @@ static void say_attention(Words *w)
         add_part(&parts, bias_text(n));
     if (n->mask)
         add_part(&parts, mask_text(w, n->mask));
-    add_part(&parts, n->sigmoid ? "sigmoid" : "softmax");
+    add_part(&parts, normalizer_form[n->normalizer].word);
     add_part(&parts, "context");
     add_part(&parts, "merge");
     set_words(w, "", parts.line);

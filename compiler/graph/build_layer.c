@@ -146,11 +146,12 @@ static int mask(Build *b, int x)
 
 static int scores(Build *b, int q, int k)
 {
-    Node n = { .op = OpScores, .in = { q, k }, .nin = 2 };
-    if (b->s->attention_score == ScoreAdditive) {
+    Node n = {
+        .op = OpScores, .in = { q, k }, .nin = 2, .score = b->s->attention_score
+    };
+    if (has_score_vector(&n)) {
         b->field = "attention.score";
         n.in[n.nin++] = put_weight(b, b->side->h, b->side->d_k, "score");
-        n.additive = true;
     }
     return put_node(b, n, "scores");
 }
@@ -159,7 +160,7 @@ static int scores(Build *b, int q, int k)
 static double factor(const Build *b)
 {
     const Spec *s = b->s;
-    if (s->attention_scale > 0 || s->attention_score == ScoreAdditive)
+    if (s->attention_scale > 0 || score_form[s->attention_score].vector)
         return s->attention_scale > 0 ? s->attention_scale : 1;
     return 1 / sqrt((double)b->side->d_k);
 }
@@ -168,10 +169,10 @@ static double factor(const Build *b)
  * learned score that takes weight but has no value. */
 static int weights(Build *b, int x, bool self)
 {
-    Node n = { .op = OpSoftmax, .in = { x }, .nin = 1 };
-    if (b->s->attention_normalizer == NormalizerSigmoid)
-        return put_unary(b, OpSigmoid, x, "weights");
-    if (self && b->s->attention_sinks) {
+    Node n = { .op = normalizer_op[b->s->attention_normalizer],
+               .in = { x },
+               .nin = 1 };
+    if (n.op == OpSoftmax && self && b->s->attention_sinks) {
         b->field = "attention.sinks";
         n.in[n.nin++] = put_weight(b, b->side->h, 0, "sinks");
         n.sinks = true;

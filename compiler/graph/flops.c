@@ -66,7 +66,11 @@ static int64_t scored(const Count *c)
 /* Returns the FLOPs of one score per column of a head. */
 static int64_t score_work(const Count *c)
 {
-    return c->n->additive ? 3 + c->tanh : 2;
+    const int64_t work[] = {
+#define SCORE(name, word, vector, flops, ...) flops,
+#include "spec/fields/score_forms.h"
+    };
+    return work[c->n->score];
 }
 
 /* Returns how many numbers are rotated. The other columns of a head are

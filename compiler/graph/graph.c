@@ -25,6 +25,19 @@ const OpInfo op_info[OpCount] = {
 #include "graph/ops.h"
 };
 
+const Op normalizer_op[Normalizers] = {
+#define NORMALIZER(name, ...) Op##name,
+#include "spec/fields/score_forms.h"
+};
+
+int normalizer_of(Op op)
+{
+    for (int i = 0; i < Normalizers; i++)
+        if (normalizer_op[i] == op)
+            return i;
+    return -1;
+}
+
 const char *const stack_name[Stacks] = {
     [StackNone] = "",
     [StackEncoder] = "encoder",

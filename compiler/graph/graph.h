@@ -7,7 +7,7 @@
  * In:  a Spec.
  * Out: a Graph whose nodes have shapes. It can be printed as text, JSON or dot;
  *      check_graph() dies if it breaks a rule of the ops.
- * Other public headers: ops.h. */
+ * Other public headers: ops.h, attributes.h. */
 #ifndef ATTNC_GRAPH_H
 #define ATTNC_GRAPH_H
 
@@ -49,6 +49,8 @@ typedef struct { /* columns of ops.h that several directories use */
     int code_bytes; /* approximate size of the op's code, in bytes */
 } OpInfo;
 extern const OpInfo op_info[OpCount];
+extern const Op normalizer_op[Normalizers];
+int normalizer_of(Op op); /* the Normalizer that the op applies; -1: none */
 
 /* The entry that a node belongs to; EntryNone: a constant. */
 typedef enum { EntryNone, EntryEncode, EntryDecode } Entry;
@@ -139,74 +141,27 @@ typedef struct { /* one operation and the tensor that it computes */
                             the stack: encoder.norm */
     bool keep; /* --tap asks for this value, so no pass may change it */
     Pos pos;   /* position of the YAML key that the node comes from */
-    /* attributes, each with the ops that use it: */
-    int readers;      /* Weight: ReadBy bits of a matrix */
-    int64_t parts;    /* Weight: number of tensors that it is assembled from,
-                         numbered by {e} in its name; 0: it is one tensor */
-    double scale;     /* Scale, Embed, Attention, Weigh */
-    double cap;       /* Softcap, Clip, Attention; 0: none */
-    double eps;       /* Norm, AddNorm, HeadNorm, L2Norm */
-    NormType norm;    /* Norm, AddNorm, HeadNorm: kind of norm */
-    int64_t heads;    /* Split, Rotate, HeadNorm, Attention, Join: heads */
-    int64_t heads_kv; /* Attention: heads of keys, values; Join: heads of b */
-    int64_t first;    /* Slice: first column. Position, Embed: the table's
-                         row for position 0. Taps, Depthwise: offset of tap 0
-                         from the row. Patches: row of the first patch. */
-    int64_t taps;     /* Taps, Depthwise: number of taps. Weight: the same,
-                         if the file stores the taps of a column together;
-                         else 0 */
-    int64_t dilation; /* Taps, Depthwise: rows between taps */
-    int64_t stride;   /* Taps: input rows between two result rows; 0: 1 */
-    int64_t frames;   /* Taps: frames side by side in an input row; 0: 1 */
-    int64_t skipped;  /* Taps: leading frames that do not belong to the
-                         sequence and are read as zeros */
-    int64_t channels, tall, wide; /* Patches: channels of the image, lines
-                                     and columns of a patch */
-    int64_t across;               /* Patches: number of patches side by side */
-    int64_t dims;                 /* Rotate: rotary columns of each head */
-    PosLayout layout;             /* Rotate: layout of the rotated pairs */
-    const Spec *spec; /* RotaryTable: spec of the layers that use it */
-    BiasKind bias;    /* ScoreBias, Attention: kind of bias */
-    double slope;     /* BiasAlibi: factor of all slopes */
-    int64_t buckets, max_distance; /* ScoreBias, Attention: sizes of a
-                                      relative bias */
-    bool bidirectional;            /* ScoreBias, Attention: a relative bias
-                                      differs by direction */
-    int64_t experts;               /* Routes: number of experts */
-    int64_t groups, groups_chosen; /* Choose: number of groups of experts,
-                                      and of groups chosen */
-    bool group_pairs;              /* Choose: a group's score is the sum of
-                                      its two best experts' scores, not the
-                                      best score */
-    bool sinks;                    /* Softmax, Attention: the last input has
-                                      a score for each head */
-    bool additive;                 /* Scores, Attention: additive scores; the
-                                      last input before sinks is v, [heads,
-                                      d_k] */
-    bool sigmoid;                  /* Attention: sigmoid instead of softmax */
-    bool softmax, normalize;       /* Weigh: apply softmax to the scores;
-                                      make the weights sum to 1 */
-    bool routing;  /* Matmul, Linear: part of a router or a gate of experts */
-    PoolType pool; /* Pool: kind of pool */
-    CellType cell; /* Recurrent: kind of cell */
-    bool reversed; /* Recurrent: starts from the last row */
-    bool sourced;  /* Recurrent: starts from the last state of its last input */
-    int64_t state; /* Recurrent and others: floats kept in the cache for
-                      later rows of a sequence */
-    const MaskSpec *mask;        /* Mask, Attention; NULL: none */
-    Activation act;              /* Linear, Activate, Gate, Recurrent */
-    bool has_bias, has_residual; /* Linear: in[2] / in[3] is present */
-    BatchMember member;          /* Input: member of the batch that it reads */
-    int cache;                   /* Append, Recall: index in Graph.cache */
-    int64_t place; /* Append, Recall: index of the layer in the cache */
-    int part;      /* Append, Recall, PackKv, Rotate: PartKey etc. */
+#define ATTRIBUTE(type, member, dump) type member;
+#include "graph/attributes.h"
 } Node;
 
-/* Returns the input that holds v of additive scores. A node's sinks, if any,
- * are its last input. */
+/* True if scores are computed with a learned vector of each head. */
+static inline bool has_score_vector(const Node *n)
+{
+    return score_form[n->score].vector;
+}
+
+/* Returns the input that holds these vectors. A node's sinks, if any, are its
+ * last input. */
 static inline int score_input(const Node *n)
 {
     return n->in[n->nin - 1 - n->sinks];
+}
+
+/* True if scores are those of the paper: softmax of dot products. */
+static inline bool is_dot_softmax(const Node *n)
+{
+    return n->score == ScoreDot && n->normalizer == NormalizerSoftmax;
 }
 
 /* A cache of keys and values, kept between calls. The first two are the

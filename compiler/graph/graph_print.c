@@ -98,6 +98,8 @@ static void add_real(Attributes *to, bool told, const char *name, double x)
 
 static void add_mask(Attributes *b, const MaskSpec *m)
 {
+    if (!m)
+        return;
     add_word(b, m->causal, NULL, "causal");
     add_word(b, m->prefix, NULL, "prefix");
     add_count(b, m->window, "window", m->window);
@@ -123,68 +125,9 @@ static bool is_factor(double x)
     return (x < 0 || x > 0) && (x < 1 || x > 1);
 }
 
-/* Adds the number of heads, the factors and the kind of norm. */
-static void add_numbers(Attributes *b, const Node *n)
+static bool is_cached(const Node *n)
 {
-    const bool join = n->op == OpJoin;
-    const bool norms = n->op == OpNorm || n->op == OpAddNorm
-                    || n->op == OpHeadNorm;
-    add_count(b, n->heads > join && n->op != OpScoreBias, "heads", n->heads);
-    add_word(b, join && n->heads_kv != n->heads, NULL, "one for all");
-    add_count(b, n->op == OpAttention && n->heads_kv != n->heads, "kv heads",
-              n->heads_kv);
-    add_real(b, is_factor(n->scale), "scale", n->scale);
-    add_real(b, n->cap > 0, "cap", n->cap);
-    add_word(b, norms && n->norm == NormRms, "norm", "rms");
-    add_real(b, norms || n->op == OpL2Norm, "eps", n->eps);
-}
-
-/* Adds the rows and columns of its input that the op reads. */
-static void add_places(Attributes *b, const Node *n)
-{
-    const bool patches = n->op == OpPatches, rotate = n->op == OpRotate;
-    add_count(b, n->op == OpSlice || n->first != 0, "first", n->first);
-    add_count(b, n->taps > 0, "taps", n->taps);
-    add_count(b, n->stride > 1, "stride", n->stride);
-    add_count(b, n->frames > 1, "frames", n->frames);
-    add_count(b, n->skipped > 0, "skipped", n->skipped);
-    add_count(b, patches, "channels", n->channels);
-    add_count(b, patches, "tall", n->tall);
-    add_count(b, patches, "wide", n->wide);
-    add_count(b, patches, "across", n->across);
-    add_count(b, n->dilation > 1, "dilation", n->dilation);
-    add_count(b, rotate, "dims", n->dims);
-    add_word(b, rotate, "layout",
-             n->layout == LayoutHalves ? "halves" : "interleaved");
-    add_word(b, n->op == OpRecurrent, NULL, cell_word[n->cell]);
-    add_word(b, n->reversed, NULL, "backward");
-    add_word(b, n->sourced, NULL, "from the source");
-}
-
-/* Adds the attributes that change how scores become weights. */
-static void add_scores(Attributes *b, const Node *n)
-{
-    const bool alibi = n->bias == BiasAlibi, relative = n->bias == BiasRelative;
-    add_word(b, alibi, NULL, "alibi");
-    add_real(b, alibi && is_factor(n->slope), "slope", n->slope);
-    add_count(b, relative, n->bidirectional ? "relative both ways" : "relative",
-              n->buckets);
-    add_count(b, relative, "to", n->max_distance);
-    add_word(b, n->additive, "score", "additive");
-    add_word(b, n->sigmoid, "weights", "sigmoid");
-    add_word(b, n->sinks, "softmax", "sinks");
-}
-
-/* Adds the attributes that change how experts are chosen and weighted. */
-static void add_choice(Attributes *b, const Node *n)
-{
-    const bool groups = n->op == OpChoose && n->groups > 1;
-    add_count(b, groups, "groups", n->groups);
-    add_count(b, groups, "groups chosen", n->groups_chosen);
-    add_word(b, groups, "group score", n->group_pairs ? "pair" : "max");
-    add_word(b, n->softmax, NULL, "softmax");
-    add_word(b, n->normalize, NULL, "normalized");
-    add_count(b, n->experts > 0, "experts", n->experts);
+    return n->op == OpAppend || n->op == OpRecall;
 }
 
 /* Adds the cache: "self" or "cross"; further caches have a number, as in
@@ -194,6 +137,8 @@ static void add_cache(Attributes *b, const Node *n)
     const bool own = n->op == OpAppend && n->entry == EntryDecode;
     const char *word = own ? "self" : "cross";
 
+    if (!is_cached(n))
+        return;
     if (n->cache > CacheCross)
         word = arena_printf(b->b->arena, "%s.%d", word, n->cache);
     add_word(b, true, "cache", word);
@@ -202,19 +147,16 @@ static void add_cache(Attributes *b, const Node *n)
 /* Adds all attributes that differ from their defaults. */
 static void add_attributes(Attributes *b, const Node *n)
 {
-    const bool cached = n->op == OpAppend || n->op == OpRecall;
-    add_numbers(b, n);
-    add_places(b, n);
-    add_scores(b, n);
-    add_choice(b, n);
-    if (n->mask)
-        add_mask(b, n->mask);
-    add_word(b, n->act != ActNone, "activation", act_text[n->act].plain);
-    add_word(b, n->op == OpPool, "pool", pool_word[n->pool]);
-    if (cached)
-        add_cache(b, n);
-    add_word(b, cached || n->op == OpPackKv, "part",
-             n->part == PartKey ? "keys" : "values");
+#define ATTRIBUTE(type, member, dump) \
+    {                                 \
+        type const value = n->member; \
+        (void)value;                  \
+        dump                          \
+    }
+#define COUNT(word, when)     add_count(b, when, word, value);
+#define REAL(word, when)      add_real(b, when, word, value);
+#define WORD(key, word, when) add_word(b, when, key, word);
+#include "graph/attributes.h"
 }
 
 /* Pads the text that began at `from` with blanks to a column. */

@@ -133,10 +133,10 @@ OP(Mask, "mask", 1, 1, Head, "-inf where attention is not allowed",
    NAMED(mask_text(w, n->mask)))
 OP(Softmax, "softmax", 1, 2, Head,
    "exp(x - max) / sum; a sink's score is summed too",
-   softmax, Rows, 4 * out, softmax, ABOVE(64, 1e-9), SCORE_ROW(softmax), NONE,
+   softmax, Rows, 4 * out, softmax, ABOVE(64, 1e-9), SCORE_ROW(weights), NONE,
    NAME)
 OP(Sigmoid, "sigmoid", 1, 1, Head, "1 / (1 + exp(-x))",
-   heads, Rows, 4 * out, sigmoid, ABOVE(64, 1e-9), SCORE_ROW(sigmoid), NONE,
+   heads, Rows, 4 * out, weights, ABOVE(64, 1e-9), SCORE_ROW(weights), NONE,
    NAME)
 OP(Context, "context", 2, 2, Head, "P V",
    context, No, SUMS(2 * out * keys(c)),

@@ -331,11 +331,12 @@ static bool serves_all(const Type *kv, const Type *q)
     return is_heads(q) && is_heads(kv) && q->dim[0].c % kv->dim[0].c == 0;
 }
 
-/* True if v of additive scores has a row for each head of q, as wide as the
+/* True if the vectors of scores are a row for each head of q, as wide as the
  * head. */
 static bool score_fits(const Graph *g, const Node *n, const Type *q)
 {
-    const Type *v = n->additive ? &g->nodes.at[score_input(n)].type : NULL;
+    const Type *v = has_score_vector(n) ? &g->nodes.at[score_input(n)].type
+                                        : NULL;
     return !v
         || (v->rank == 2 && same_dim(v->dim[0], q->dim[0])
             && same_dim(v->dim[1], q->dim[2]));
@@ -345,7 +346,7 @@ static bool shape_scores(const Graph *g, Node *n)
 {
     const Type *q = in(g, n, 0), *k = in(g, n, 1);
     if (!serves_all(k, q) || !same_dim(q->dim[2], k->dim[2])
-        || n->nin != 2 + n->additive || !score_fits(g, n, q))
+        || n->nin != 2 + has_score_vector(n) || !score_fits(g, n, q))
         return false;
     n->type = (Type){ ElemF32, 3, { q->dim[0], q->dim[1], k->dim[1] } };
     return true;
@@ -355,9 +356,10 @@ static bool shape_scores(const Graph *g, Node *n)
  * bias. */
 static bool bias_fits(const Graph *g, const Node *n, int k, Dim heads)
 {
+    const int others = has_score_vector(n) + n->sinks;
     if (n->bias != BiasRelative)
-        return n->nin == k + n->additive + n->sinks;
-    return n->nin == k + 1 + n->additive + n->sinks && is_matrix(in(g, n, k))
+        return n->nin == k + others;
+    return n->nin == k + 1 + others && is_matrix(in(g, n, k))
         && in(g, n, k)->dim[0].c == n->buckets
         && same_dim(in(g, n, k)->dim[1], heads);
 }

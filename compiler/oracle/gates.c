@@ -299,11 +299,21 @@ static void gate_linear(const Interp *in, const Node *n, double *out)
     arena_free(a);
 }
 
-/* Returns the size of a score. The rounding error of the score is at most 8 eps
- * of its size. For a dot product the size is the sum of |q k|. An additive
- * score is the sum of v tanh(q + k): per unit of |v|, a term adds one rounding
+/* Returns the size of a term of a score. The rounding error of a score is at
+ * most 8 eps of the sum of its sizes. For a dot product a size is |q k|. A term
+ * of an additive score is v tanh(q + k): per unit of |v| it adds one rounding
  * of q + k, which tanh does not enlarge, and at most 2 FUNCTION for tanh
  * itself. */
+static double term_size(ScoreType type, double v, double q, double k)
+{
+    switch (type) {
+#define SCORE(name, word, vector, flops, value, size, ...) \
+    case Score##name: return fabs(size);
+#include "spec/fields/score_forms.h"
+    default: return 0;
+    }
+}
+
 static double score_size(const Interp *in, const Node *n, int64_t head,
                          int64_t row, int64_t key)
 {
@@ -311,11 +321,12 @@ static double score_size(const Interp *in, const Node *n, int64_t head,
     const double *x = q.at + (head * q.rows + row) * q.cols;
     const double *y = k.at
                     + (head / (q.heads / k.heads) * k.rows + key) * k.cols;
-    const double *v = n->additive ? in->value[score_input(n)] + head * q.cols
-                                  : NULL;
+    const double *v = has_score_vector(n)
+                        ? in->value[score_input(n)] + head * q.cols
+                        : NULL;
     double sum = 0;
     for (int64_t c = 0; c < q.cols; c++)
-        sum += fabs(v ? v[c] * (1 + (2 * FUNCTION + 1) / 8) : x[c] * y[c]);
+        sum += term_size(n->score, v ? v[c] : 0, x[c], y[c]);
     return sum;
 }
 
@@ -325,10 +336,15 @@ static double score_size(const Interp *in, const Node *n, int64_t head,
 static void gate_scores(const Interp *in, const Node *n, double *out)
 {
     const Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
-    const double by = n->additive ? 8 / fmin(8, (double)q.cols) : 1;
+    const double d = (double)q.cols;
+    const double few[] = {
+#define SCORE(name, word, vector, flops, value, size, few, ...) few,
+#include "spec/fields/score_forms.h"
+    };
     for (int64_t i = 0; i < q.heads * q.rows; i++)
         for (int64_t j = 0; j < k.rows; j++)
-            *out++ = by * score_size(in, n, i / q.rows, i % q.rows, j);
+            *out++ = few[n->score]
+                   * score_size(in, n, i / q.rows, i % q.rows, j);
 }
 
 /* Returns the largest score size of a query: rounding errors of its scores are

@@ -13,23 +13,31 @@ static const double *served_by(Matrix kv, int64_t h, int64_t heads)
     return kv.at + h / (heads / kv.heads) * kv.rows * kv.cols;
 }
 
-/* Returns the head's vector v for additive scores, or NULL if scores are dot
- * products. */
+/* Returns the head's vector of scores, or NULL if there is none. */
 static const double *score_vector(const Interp *in, const Node *n, int64_t head)
 {
-    if (!n->additive)
+    if (!has_score_vector(n))
         return NULL;
     return in->value[score_input(n)] + head * interp_in(in, n, 0).cols;
 }
 
-static double score(const double *v, const double *q, const double *k,
-                    int64_t d)
+/* Returns one term of a score. */
+static double score_term(ScoreType type, double v, double q, double k)
+{
+    switch (type) {
+#define SCORE(name, word, vector, flops, value, ...) \
+    case Score##name: return value;
+#include "spec/fields/score_forms.h"
+    default: return 0;
+    }
+}
+
+static double score(ScoreType type, const double *v, const double *q,
+                    const double *k, int64_t d)
 {
     double sum = 0;
-    if (!v)
-        return dot(q, k, d);
     for (int64_t c = 0; c < d; c++)
-        sum += v[c] * tanh(q[c] + k[c]);
+        sum += score_term(type, v ? v[c] : 0, q[c], k[c]);
     return sum;
 }
 
@@ -40,7 +48,8 @@ void eval_scores(const Interp *in, const Node *n, double *out)
         const double *keys = served_by(k, i / q.rows, q.heads);
         const double *v = score_vector(in, n, i / q.rows);
         for (int64_t j = 0; j < k.rows; j++)
-            *out++ = score(v, q.at + i * q.cols, keys + j * k.cols, q.cols);
+            *out++ = score(n->score, v, q.at + i * q.cols, keys + j * k.cols,
+                           q.cols);
     }
 }
 
@@ -131,16 +140,22 @@ void eval_softmax(const Interp *in, const Node *n, double *out)
         softmax_row(out + r * x.cols, x.cols, sink_of(in, n, r / x.rows));
 }
 
-static double sigmoid(double x)
+/* Returns the weight of a score by itself. */
+static double score_weight(int normalizer, double x)
 {
-    return 1 / (1 + exp(-x));
+    switch (normalizer) {
+#define NORMALIZER(name, word, plain, weight) \
+    case Normalizer##name: return weight;
+#include "spec/fields/score_forms.h"
+    default: return x;
+    }
 }
 
-void eval_sigmoid(const Interp *in, const Node *n, double *out)
+void eval_weights(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
     for (int64_t i = 0; i < size_of(x); i++)
-        out[i] = sigmoid(x.at[i]);
+        out[i] = score_weight(normalizer_of(n->op), x.at[i]);
 }
 
 /* Writes the weighted sum of m rows of v, `stride` apart, with the weights p: d
@@ -174,13 +189,14 @@ void eval_attention(const Interp *in, const Node *n, double *out)
             const double *keys = served_by(k, h, q.heads);
             const double *by = score_vector(in, n, h);
             for (int64_t j = 0; j < k.rows; j++) {
-                double s = n->scale * score(by, row, keys + j * k.cols, q.cols);
+                double s = n->scale
+                         * score(n->score, by, row, keys + j * k.cols, q.cols);
                 s = cap_one(n->cap, s) + bias_of(n, table, q.heads, h, i, j);
                 p[j] = mask_allows(n->mask, i, j, in->prefix) ? s : -HUGE_VAL;
             }
-            for (int64_t j = 0; j < k.rows && n->sigmoid; j++)
-                p[j] = sigmoid(p[j]);
-            if (!n->sigmoid)
+            for (int64_t j = 0; j < k.rows; j++)
+                p[j] = score_weight((int)n->normalizer, p[j]);
+            if (n->normalizer == NormalizerSoftmax)
                 softmax_row(p, k.rows, sink_of(in, n, h));
             mix(p, k.rows, served_by(v, h, q.heads), v.cols, out, v.cols);
         }

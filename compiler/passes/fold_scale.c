@@ -126,7 +126,8 @@ static bool match_scale(const Graph *g, Chain *c, int root)
                       at(g, x)->name);
         return false;
     }
-    if (at(g, x)->additive) /* s v tanh(q + k): the factor goes into v */
+    if (has_score_vector(at(g, x))) /* s v tanh(q + k): the factor goes into
+                                       v */
         return folds_into(g, at(g, x)->in[2], root)
             && pass_through(g, c, &x, root);
     return pass_through(g, c, &x, root) && at(g, x)->op == OpSplit
@@ -176,7 +177,7 @@ static void scale_chain(Graph *g, const Chain *c, double s)
                    || has_columns(g, node);
         for (int k = 1; weighs && k < at(g, node)->nin; k++)
             scale_weight(g, node, k, s);
-        if (at(g, node)->additive)
+        if (has_score_vector(at(g, node)))
             scale_weight(g, node, 2, s);
     }
 }

@@ -10,25 +10,22 @@
  *     %12 = context %11, %4                 scale s, cap c, relative, causal
  *     %13 = merge %12
  *
- * Sigmoid may stand in place of softmax.
+ * Softmax may be any other normalizer.
  * needs: nothing.  keeps: the value and name of merge.  breaks: nothing. */
 #include "passes/rewrite.h"
 
 typedef struct {
-    Op op, other;
+    Op op;
     bool optional;
 } Step;
 
 /* The steps of attention, from the merge back to the queries. */
 enum { Context, Weights, Mask, Bias, Cap, Factor, Score, Steps };
 static const Step steps[Steps] = {
-    [Context] = { OpContext, OpContext, false },
-    [Weights] = { OpSoftmax, OpSigmoid, false },
-    [Mask] = { OpMask, OpMask, true },
-    [Bias] = { OpScoreBias, OpScoreBias, true },
-    [Cap] = { OpSoftcap, OpSoftcap, true },
-    [Factor] = { OpScale, OpScale, true },
-    [Score] = { OpScores, OpScores, false },
+    [Context] = { OpContext, false }, [Weights] = { OpSoftmax, false },
+    [Mask] = { OpMask, true },        [Bias] = { OpScoreBias, true },
+    [Cap] = { OpSoftcap, true },      [Factor] = { OpScale, true },
+    [Score] = { OpScores, false },
 };
 
 /* Stores the node of each step in chain[]; -1: an optional step is absent. */
@@ -37,7 +34,8 @@ static bool match_chain(const Graph *g, int root, int chain[Steps])
     int x = g->nodes.at[root].in[0];
     for (int i = 0; i < Steps; i++) {
         const Op op = g->nodes.at[x].op;
-        const bool there = op == steps[i].op || op == steps[i].other;
+        const bool there = op == steps[i].op
+                        || (i == Weights && normalizer_of(op) >= 0);
         chain[i] = there ? x : -1;
         if (!there && steps[i].optional)
             continue;
@@ -83,10 +81,10 @@ static void rewrite(Graph *g, int root, const int chain[Steps])
     n.scale = chain[Factor] < 0 ? 1 : g->nodes.at[chain[Factor]].scale;
     if (chain[Bias] >= 0)
         take_bias(&n, &g->nodes.at[chain[Bias]]);
-    n.additive = scores->additive;
-    if (n.additive)
+    n.score = scores->score;
+    if (has_score_vector(&n))
         n.in[n.nin++] = score_input(scores);
-    n.sigmoid = weights->op == OpSigmoid;
+    n.normalizer = (Normalizer)normalizer_of(weights->op);
     n.sinks = weights->sinks;
     if (n.sinks)
         n.in[n.nin++] = weights->in[1];

@@ -37,8 +37,8 @@ int plan_mask(const Plan *p, const MaskSpec *m)
 static AttentionForm form_of(const Plan *p, const Node *n)
 {
     AttentionForm f = { .paged = node_at(p, n->in[1])->op != OpPackKv,
-                        .additive = n->additive,
-                        .sigmoid = n->sigmoid,
+                        .score = n->score,
+                        .normalizer = n->normalizer,
                         .biased = n->bias != BiasNone,
                         .sinks = n->sinks,
                         .cap = n->cap > 0 ? n->cap : 0,
@@ -117,8 +117,8 @@ bool form_same(const AttentionForm *a, const AttentionForm *b)
     return a->mask.causal == b->mask.causal && a->mask.prefix == b->mask.prefix
         && a->mask.window == b->mask.window && a->mask.block == b->mask.block
         && a->file == b->file && a->file_hash == b->file_hash
-        && a->paged == b->paged && a->additive == b->additive
-        && a->sigmoid == b->sigmoid && a->biased == b->biased
+        && a->paged == b->paged && a->score == b->score
+        && a->normalizer == b->normalizer && a->biased == b->biased
         && a->sinks == b->sinks && equal(a->cap, b->cap)
         && equal(a->scale, b->scale);
 }
@@ -176,8 +176,10 @@ static const char *number_word(Arena *a, const char *word, double x,
 static const char *form_text(Arena *a, const AttentionForm *f, bool exact)
 {
     const char *s = arena_printf(
-        a, "%s%s%s%s%s%s%s%s", mask_text(a, f, exact), f->paged ? "_paged" : "",
-        f->additive ? "_additive" : "", f->sigmoid ? "_sigmoid" : "",
+        a, "%s%s%s%s%s%s%s%s%s%s", mask_text(a, f, exact),
+        f->paged ? "_paged" : "", f->score ? "_" : "",
+        f->score ? score_form[f->score].word : "", f->normalizer ? "_" : "",
+        f->normalizer ? normalizer_form[f->normalizer].word : "",
         f->biased ? "_biased" : "", f->sinks ? "_sinks" : "",
         f->cap > 0 ? number_word(a, "cap", f->cap, 1000, exact) : "",
         equal(f->scale, 1) ? ""

@@ -76,7 +76,9 @@ typedef struct {   /* how a function of attention turns scores into weights */
     MaskSpec mask; /* the mask, unless it comes from a file */
     int file;      /* number of the mask file (plan_mask()); 0: no file */
     uint64_t file_hash; /* hash of the mask file's contents */
-    bool paged, additive, sigmoid, biased, sinks;
+    ScoreType score;
+    Normalizer normalizer;
+    bool paged, biased, sinks;
     double cap, scale; /* cap of the scores, 0 if there is none, and factor
                           of the scores */
 } AttentionForm;

@@ -1,9 +1,9 @@
-/* spec.h: the spec as the compiler reads it: every field typed, every default
- * filled in.
+/* spec.h: the spec as the compiler reads it: fields typed, defaults filled in.
  *
  * In:  a YAML file, the files that it extends, --set.
  * Out: a complete, checked Spec, or all its errors, each with its position.
- * Other public headers: activations.h, reference_pages.h, yaml.h. */
+ * Other public headers: activations.h, score_forms.h, reference_pages.h,
+ * yaml.h. */
 #ifndef ATTNC_SPEC_H
 #define ATTNC_SPEC_H
 
@@ -50,10 +50,27 @@ typedef enum { PlacePost, PlacePre, PlaceInside, PlaceBoth } NormPlace;
 typedef enum { ResidualAdd, ResidualNone } ResidualType;
 /* learned factor of a sublayer's rows: one number, or one per column */
 typedef enum { LearnNone, LearnScalar, LearnColumns } ResidualLearned;
-/* score of a query and a key: q k, or v tanh(q + k) */
-typedef enum { ScoreDot, ScoreAdditive } ScoreType;
-/* weights of a query's scores: e^x / sum e^x, or 1 / (1 + e^-x) */
-typedef enum { NormalizerSoftmax, NormalizerSigmoid } Normalizer;
+typedef enum {
+#define SCORE(name, ...) Score##name,
+#include "spec/fields/score_forms.h"
+} ScoreType;
+typedef struct { /* columns of score_forms.h */
+    const char *word;
+    bool vector;
+    const char *title, *kernel, *formula, *plain_formula, *source, *plain,
+        *plain_function;
+} ScoreForm;
+extern const ScoreForm score_form[];
+typedef enum {
+#define NORMALIZER(name, ...) Normalizer##name,
+#include "spec/fields/score_forms.h"
+    Normalizers
+} Normalizer;
+typedef struct {
+    const char *word;
+    const char *plain; /* NULL: a weight depends on all scores */
+} NormalizerForm;
+extern const NormalizerForm normalizer_form[Normalizers];
 /* norm of queries and keys: over each head's columns, or over all columns */
 typedef enum { QkNone, QkHeads, QkWidth } NormQk;
 typedef enum {

@@ -119,7 +119,9 @@ void let_page(Gen *g, Emit *e, int node, const char *to, const char *head);
 const char *kv_head(Gen *g, int64_t heads, const Node *k);
 const char *bias_text(Gen *g, int node);
 const char *sink_text(Gen *g, int node);
-const char *score_text(Gen *g, int node); /* returns C for the vector v of
-                                           * additive attention */
+const char *score_text(Gen *g, int node); /* returns C for the head's vector of
+                                           * scores */
+/* fused_attention.c: returns the name of the function that computes scores. */
+const char *need_scores(Gen *g, const Node *n, const Tiling *t);
 
 #endif

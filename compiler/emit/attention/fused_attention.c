@@ -9,23 +9,18 @@
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
 
-/* Finds which optional members of struct keys any attention of the model
- * needs. */
-static void find_members(const Gen *g, bool *sinks, bool *additive)
-{
-    *sinks = *additive = false;
-    for (int i = 0; i < g->p->g->nodes.n; i++) {
-        *sinks |= node_at(g->p, i)->sinks;
-        *additive |= node_at(g->p, i)->additive;
-    }
-}
-
 void need_keys(Gen *g)
 {
-    bool sinks, additive;
+    bool sinks = false;
+    const char *score = NULL;
     if (!first_time(g, HelperKeys, "struct keys"))
         return;
-    find_members(g, &sinks, &additive);
+    for (int i = 0; i < g->p->g->nodes.n; i++) {
+        const Node *n = node_at(g->p, i);
+        sinks |= n->sinks;
+        if (has_score_vector(n))
+            score = score_form[n->score].formula;
+    }
     put(g->shapes,
         "struct keys {               /* keys and values of one head */\n"
         "    const float *k, *v;     /* in the first page */\n"
@@ -38,8 +33,10 @@ void need_keys(Gen *g)
     if (sinks)
         put(g->shapes,
             "float sink;             /* a score without a value */\n");
-    if (additive)
-        put(g->shapes, "const float *score;     /* v of v tanh(q + k) */\n");
+    if (score) {
+        let(g->shapes, "formula", "%s", score);
+        put(g->shapes, "const float *score;     /* v of $formula */\n");
+    }
     put(g->shapes, "};\n\n");
 }
 
@@ -52,35 +49,47 @@ static double score_scale(const Node *n)
 
 /* the emitted calls that turn scores into weights, chunk by chunk */
 typedef struct {
-    const char *begin, *chunk, *page, *end, *kernel[4];
+    const char *begin, *chunk, *page, *end, *end_kernel;
     const char *parameters, *arguments; /* state that is passed to a function of
                                          * some rows: as parameters, as
                                          * arguments */
 } Weights;
 
-static const Weights by_softmax = {
-    .begin = "softmax_begin(r, maxima, sum, o, $d_v16);\n",
-    .chunk = "softmax_chunk(s, r, from, to, $scale, maxima, sum, o, $d_v16);\n",
-    .page = "softmax_page(s, r, n, $scale, maxima, sum, o, $d_v16);\n",
+static const Weights by_all_scores = {
+    .begin = "$begin(r, maxima, sum, o, $d_v16);\n",
+    .chunk = "$chunk(s, r, from, to, $scale, maxima, sum, o, $d_v16);\n",
+    .page = "$page_kernel(s, r, n, $scale, maxima, sum, o, $d_v16);\n",
     .end = "softmax_end(y + i * ldy, ldy, r, $d_v, sum, o, $d_v16);\n",
-    .kernel = { "softmax_begin", "softmax_chunk", "softmax_page",
-                "softmax_end" },
+    .end_kernel = "softmax_end",
     .parameters = "float *maxima, float *sum, ",
     .arguments = "maxima + j, sum + j * 16, ",
 };
-static const Weights by_sigmoid = {
-    .begin = "sigmoid_begin(r, o, $d_v16);\n",
-    .chunk = "sigmoid_chunk(s, r, from, to, $scale);\n",
-    .page = "sigmoid_page(s, r, n, $scale);\n",
+static const Weights by_one_score = {
+    .begin = "$begin(r, o, $d_v16);\n",
+    .chunk = "$chunk(s, r, from, to, $scale);\n",
+    .page = "$page_kernel(s, r, n, $scale);\n",
     .end = "copy_rows(y + i * ldy, ldy, o, $d_v16, r, $d_v);\n",
-    .kernel = { "sigmoid_begin", "sigmoid_chunk", "sigmoid_page", "copy_rows" },
+    .end_kernel = "copy_rows",
     .parameters = "",
     .arguments = "",
 };
 
 static const Weights *weights_of(const Node *n)
 {
-    return n->sigmoid ? &by_sigmoid : &by_softmax;
+    return normalizer_form[n->normalizer].plain ? &by_one_score
+                                                : &by_all_scores;
+}
+
+static const char *weights_kernel(Gen *g, const Node *n, const char *part)
+{
+    return arena_printf(g->a, "%s_%s", normalizer_form[n->normalizer].word,
+                        part);
+}
+
+const char *need_scores(Gen *g, const Node *n, const Tiling *t)
+{
+    const char *kernel = score_form[n->score].kernel;
+    return kernel ? use_kernel(g->kernels, kernel) : need_panels(g, t, false);
 }
 
 /* Emits the product of weights and values for a tile at the mask's edge. Keys
@@ -164,14 +173,13 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
     const char *plus = *first ? arena_printf(g->a, " + %s", first) : "";
     const char *s = arena_printf(g->a, "s%s", plus);
     const long long d_k = a->k->type.dim[2].c;
-    put_call(e,
-             n->additive ? use_kernel(g->kernels, "additive_scores")
-                         : need_panels(g, a->t, false),
+    put_call(e, need_scores(g, n, a->t),
              arena_printf(
                  g->a, "r, %s, ldq, k%s, %lld, %lld, (%s + 15) / 16, %s, 64%s",
                  q, *first ? arena_printf(g->a, "%s * %lld", plus, d_k) : "",
                  ATTN_PANEL * d_k, d_k, keys, s,
-                 n->additive ? ", m->score" : next_panels(g, a->t, next)),
+                 has_score_vector(n) ? ", m->score"
+                                     : next_panels(g, a->t, next)),
              ";");
     put_score_ops(g, a, arena_printf(g->a, "%s, 64, %s, 64, r, %s", s, s, keys),
                   arena_printf(g->a, "%s, r, %s, m->bias + at%s - p", s, keys,
@@ -446,11 +454,10 @@ static void attention_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     const bool blocks = a->t->keys > ATTN_PAGE;
+    let(e, "s", blocks ? "scores" : "s");
+    let(e, "scores", "%s", score_form[a->n->score].formula);
     if (a->n->mask)
         edge_function(g, a);
-    let(e, "s", blocks ? "scores" : "s");
-    let(e, "weights", a->n->sigmoid ? "sigmoid" : "softmax");
-    let(e, "scores", a->n->additive ? "v tanh(q + k)" : "Q K^T");
     if (rows_wait(g, a)) {
         page_function(g, a);
         need_waiting(g, a);
@@ -464,7 +471,7 @@ static void attention_function(Gen *g, const Attention *a)
     put(e, "{\n"
            "    float *const $s = scratch;\n"
            "    float *const o = scratch + $block * $outputs;\n");
-    if (!a->n->sigmoid)
+    if (*weights_of(a->n)->parameters)
         put(e, "float *const sum = scratch + $block * $sums;\n"
                "float *const maxima = scratch + $block * $maxima;\n");
     if (rows_wait(g, a))
@@ -497,23 +504,22 @@ static void attention_function(Gen *g, const Attention *a)
 static void need_pieces(Gen *g, const Attention *a)
 {
     const MaskSpec *mask = a->n->mask;
-    const Weights *by = weights_of(a->n);
     need_keys(g);
     need_min(g);
-    if (!a->n->additive)
+    if (!score_form[a->n->score].kernel)
         need_panels(g, a->t, false);
     need_panels(g, a->t, true);
     need_mask(g, mask);
     if (mask)
-        use_kernel(g->kernels, by->kernel[1]);
+        use_kernel(g->kernels, weights_kernel(g, a->n, "chunk"));
     if (mask && !mask->file)
         need_values_seen(g, a->t);
-    use_kernel(g->kernels, by->kernel[0]);
+    use_kernel(g->kernels, weights_kernel(g, a->n, "begin"));
     if (a->n->sinks)
         use_kernel(g->kernels, "softmax_sink");
     if (!mask || !mask->file)
-        use_kernel(g->kernels, by->kernel[2]);
-    use_kernel(g->kernels, by->kernel[3]);
+        use_kernel(g->kernels, weights_kernel(g, a->n, "page"));
+    use_kernel(g->kernels, weights_of(a->n)->end_kernel);
 }
 
 /* Returns the index of a node's task. */
@@ -560,6 +566,11 @@ Attention attention_of(Gen *g, int node)
 void let_attention(Emit *e, const Attention *a)
 {
     const int64_t d_v = a->v->type.dim[2].c;
+    const char *weights = normalizer_form[a->n->normalizer].word;
+    let(e, "weights", "%s", weights);
+    let(e, "begin", "%s_begin", weights);
+    let(e, "chunk", "%s_chunk", weights);
+    let(e, "page_kernel", "%s_page", weights);
     let(e, "mr", "%d", a->t->mr);
     let(e, "block", "%d", a->t->queries);
     let(e, "keys", "%d", a->t->keys);

@@ -18,7 +18,7 @@ bool heads_together(const Gen *g, int node)
         && (HeadsAtOnce % group == 0 || group % HeadsAtOnce == 0)
         && tiling_of(g, TaskAttention, node)->queries >= HeadsAtOnce
         && !(m && (m->file || m->window || m->block)) && !n->bias && !n->sinks
-        && !n->additive && !n->sigmoid;
+        && is_dot_softmax(n);
 }
 
 static void heads_at_once_function(Gen *g)

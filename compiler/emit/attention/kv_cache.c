@@ -220,7 +220,7 @@ static void keys_bias(Gen *g, Emit *e, int node)
     let(e, "prefix", "%s", mask && mask->prefix ? prefix_text(g) : "0");
     put(e, "m.prefix = $prefix;\n"
            "m.bias = $bias;\n");
-    if (n->additive) {
+    if (has_score_vector(n)) {
         let(e, "score", "%s", score_text(g, node));
         put(e, "m.score = $score;\n");
     }

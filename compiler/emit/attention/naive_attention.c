@@ -57,8 +57,7 @@ void emit_scores(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node), *k = node_at(g->p, n->in[1]);
     const int64_t d = k->type.dim[2].c;
     const Tiling tile = plan_tile(g->p);
-    const char *panels = n->additive ? use_kernel(g->kernels, "additive_scores")
-                                     : need_panels(g, &tile, false);
+    const char *panels = need_scores(g, n, &tile);
     begin_pages_loop(g, e, n->in[1], n);
     put(e, "for (int64_t at = 0; at < keys; at += 64) {\n"
            "    const int64_t id = $page_id;\n"
@@ -74,7 +73,7 @@ void emit_scores(Gen *g, Emit *e, int node)
                  (long long)g->p->value[n->in[0]].stride,
                  (long long)(ATTN_PANEL * d), (long long)d,
                  head_at(g, node, "i"), (long long)g->p->value[node].stride,
-                 n->additive ? score_text(g, node) : "k"),
+                 has_score_vector(n) ? score_text(g, node) : "k"),
              ";");
     put(e, "}\n"
            "}\n"
@@ -161,21 +160,17 @@ void emit_score_bias(Gen *g, Emit *e, int node, const char *y, const char *x)
              ";");
 }
 
-void emit_softmax(Gen *g, Emit *e, int node, const char *y, const char *x)
+void emit_weights(Gen *g, Emit *e, int node, const char *y, const char *x)
 {
-    const bool sinks = node_at(g->p, node)->sinks;
+    const Node *n = node_at(g->p, node);
+    const bool sinks = n->sinks;
     put_call(e,
-             use_kernel(g->kernels, sinks ? "softmax_sink_row" : "softmax_row"),
+             use_kernel(g->kernels,
+                        arena_printf(g->a, "%s%s_row", op_info[n->op].name,
+                                     sinks ? "_sink" : "")),
              arena_printf(g->a, "%s, %s, keys%s%s", y, x, sinks ? ", " : "",
                           sinks ? sink_text(g, node) : ""),
              ";");
-}
-
-void emit_sigmoid(Gen *g, Emit *e, int node, const char *y, const char *x)
-{
-    (void)node;
-    put_call(e, use_kernel(g->kernels, "sigmoid_row"),
-             arena_printf(g->a, "%s, %s, keys", y, x), ";");
 }
 
 static void put_score_row(Gen *g, Emit *e, int node, const OpCode *code)

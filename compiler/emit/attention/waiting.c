@@ -15,7 +15,7 @@ bool rows_wait(const Gen *g, const Attention *a)
     const Node *n = a->n;
     return g->p->target.width == ATTN_PANEL && a->t->nr == ATTN_PAGE
         && a->t->mr <= WaitingRows && a->t->keys == ATTN_PAGE
-        && a->t->queries >= 3 * a->t->mr && !n->sigmoid && !n->additive
+        && a->t->queries >= 3 * a->t->mr && is_dot_softmax(n)
         && !(n->mask && n->mask->file);
 }
 

@@ -47,7 +47,7 @@ static void attention_call(Gen *g, Emit *e, const Task *t)
            "m.prefix = n[6];\n");
     if (node_at(g->p, t->node)->sinks)
         put(e, "m.sink = 0;\n");
-    if (node_at(g->p, t->node)->additive)
+    if (has_score_vector(node_at(g->p, t->node)))
         put(e, "m.score = at[0];\n"); /* any vector with the length of a query
                                        * will do */
     put_call(e, name, "at[0], n[0], n[1], &m, at[5], n[7], at[6]", ";");

@@ -47,7 +47,7 @@ EmitStep emit_attention, emit_pack_kv;
 
 /* ---- naive_attention.c ---- */
 EmitStep emit_scores, emit_context;
-EmitScoreRow emit_score_bias, emit_mask, emit_softmax, emit_sigmoid;
+EmitScoreRow emit_score_bias, emit_mask, emit_weights;
 /* Emits an op on stored scores, one row of one head at a time. */
 void emit_score_rows(Gen *g, Emit *e, int node, const OpCode *code);
 

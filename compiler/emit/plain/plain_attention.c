@@ -13,6 +13,7 @@ typedef struct {
     long long heads, group, d_k, d_v;
     const MaskSpec *mask;
     bool positions; /* true if it needs the positions of rows */
+    bool totals;    /* true if a weight depends on all scores */
 } Form;
 
 /* True if the single row of a decoder sees all keys so far. */
@@ -38,6 +39,7 @@ static Form form_of(const Plain *p, int node)
         .d_v = v->type.dim[2].c,
         .mask = mask,
         .positions = mask || n->bias,
+        .totals = !normalizer_form[n->normalizer].plain,
     };
 }
 
@@ -73,7 +75,7 @@ static const char *parameters(Plain *p, const Form *f, bool call)
     PARAMETER(true, "const float *q", plain_value(p, n->in[0]))
     PARAMETER(true, "const float *k", plain_value(p, n->in[1]))
     PARAMETER(true, "const float *v", plain_value(p, n->in[2]))
-    PARAMETER(n->additive, "const float *v_a",
+    PARAMETER(has_score_vector(n), "const float *v_a",
               plain_weight(p, score_input(n), ""))
     PARAMETER(n->bias, "const float *bias",
               plain_block(p, plan_bias_block(p->g.p, node)))
@@ -116,6 +118,8 @@ static void put_interval(Plain *p, Emit *e, const Form *f)
 
 static void put_plain_score(Plain *p, Emit *e, const Form *f)
 {
+    const ScoreForm *form = &score_form[f->n->score];
+    const char *alone = normalizer_form[f->n->normalizer].plain;
     const double scale = f->n->scale;
     const bool scales = (f->n->cap > 0 || f->n->bias)
                      && (scale < 1 || scale > 1);
@@ -128,13 +132,10 @@ static void put_plain_score(Plain *p, Emit *e, const Form *f)
                "    continue;\n");
     }
     put(e, "for (int c = 0; c < $d_k; c++)\n");
-    if (f->n->additive) {
-        let(e, "tanh", "%s", use_kernel(p->g.kernels, "tanh1"));
-        put(e, "    score = fmaf(v_a[h * $d_k + c], $tanh(q_i[c] + k_j[c]),\n"
-               "                 score);\n");
-    } else {
-        put(e, "    score = fmaf(q_i[c], k_j[c], score);\n");
-    }
+    if (form->plain_function)
+        let(e, "function", "%s",
+            use_kernel(p->g.kernels, form->plain_function));
+    put(e, form->plain);
     let(e, "by", "%s", plain_float(p->g.a, scale));
     let(e, "cap", "%s", plain_float(p->g.a, f->n->cap));
     if (scales)
@@ -150,9 +151,9 @@ static void put_plain_score(Plain *p, Emit *e, const Form *f)
         let(e, "middle", "%lld", (long long)(bias_width(b) / 2));
         put(e, "score += bias[h * $width + $middle + at + j - p];\n");
     }
-    if (f->n->sigmoid) {
-        let(e, "sigmoid", "%s", use_kernel(p->g.kernels, "score_sigmoid"));
-        put(e, "weight[j] = $sigmoid(score, $log2);\n");
+    if (alone) {
+        let(e, "weight", "%s", use_kernel(p->g.kernels, alone));
+        put(e, "weight[j] = $weight(score, $log2);\n");
     } else {
         put(e, "weight[j] = score;\n");
     }
@@ -165,13 +166,13 @@ static void put_chunk(Plain *p, Emit *e, const Form *f)
     put(e, "for (int at = $first; at < $to; at += 64) {\n"
            "    float weight[64];\n"
            "\n");
-    if (!f->n->sigmoid)
+    if (f->totals)
         put(e, "for (int j = 0; j < 64; j++)\n"
                "    weight[j] = -INFINITY;\n");
     put(e, "for ($keys) {\n");
     put_plain_score(p, e, f);
     put(e, "}\n");
-    if (!f->n->sigmoid) {
+    if (f->totals) {
         use_kernel(p->g.kernels, "softmax_64");
         put(e, "softmax_64(weight, $log2, &largest, sum, y_i, $d_v);\n");
     }
@@ -213,13 +214,13 @@ static void put_plain_rows(Plain *p, Emit *e, const Form *f)
            "    float *y_i = y + (i * $heads + h) * $d_v;\n");
     if (f->n->sinks)
         put(e, "float largest = sinks[h]$sink, sum[16] = { 1.0f };\n");
-    else if (!f->n->sigmoid)
+    else if (f->totals)
         put(e, "float largest = -INFINITY, sum[16] = { 0.0f };\n");
     put(e, "\n"
            "for (int c = 0; c < $d_v; c++)\n"
            "    y_i[c] = 0.0f;\n");
     put_chunk(p, e, f);
-    if (!f->n->sigmoid) {
+    if (f->totals) {
         let(e, "sum_16", "%s", use_kernel(p->g.kernels, "sum_16"));
         put(e, "const float total = $sum_16(sum);\n"
                "\n"
@@ -233,9 +234,9 @@ static void put_plain_rows(Plain *p, Emit *e, const Form *f)
 
 static void put_form_comment(Plain *p, Emit *e, const Form *f)
 {
-    let(e, "weights", f->n->sigmoid ? "sigmoid" : "softmax");
-    let(e, "scores", f->n->additive ? "v_a tanh(q + k)" : "Q K^T");
-    let(e, "of", f->n->additive ? "[Bahdanau et al. 2015]" : "(section 3.2.1)");
+    let(e, "weights", "%s", normalizer_form[f->n->normalizer].word);
+    let(e, "scores", "%s", score_form[f->n->score].plain_formula);
+    let(e, "of", "%s", score_form[f->n->score].source);
     let(e, "more", "%s",
         f->group > 1 ? arena_printf(p->g.a,
                                     " %lld neighbouring heads share keys and "

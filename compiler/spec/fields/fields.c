@@ -69,8 +69,16 @@ static const char *const starts[] = { "zeros", "source", NULL };
 static const char *const directions[] = { "forward", "backward", "both", NULL };
 static const char *const norms[] = { "layer", "rms", NULL };
 static const char *const places[] = { "post", "pre", "inside", "both", NULL };
-static const char *const scores[] = { "dot", "additive", NULL };
-static const char *const normalizers[] = { "softmax", "sigmoid", NULL };
+static const char *const scores[] = {
+#define SCORE(name, word, ...) word,
+#include "spec/fields/score_forms.h"
+    NULL
+};
+static const char *const normalizers[] = {
+#define NORMALIZER(name, word, ...) word,
+#include "spec/fields/score_forms.h"
+    NULL
+};
 static const char *const residuals[] = { "add", "none", NULL };
 static const char *const learned[] = { "none", "scalar", "columns", NULL };
 static const char *const qk_norms[] = { "false", "true", "width", NULL };
