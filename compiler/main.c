@@ -43,7 +43,6 @@ static int run_command(Arena *a, int argc, char **argv)
     const bool help = is_any(argv[1], "--help", "-h");
     const Command *c = help ? &commands[NthHelp] : command_find(argv[1]);
     const CommonOptions common = options_common(c, argc - 2, argv + 2);
-    color_choose((ColorWhen)common.color);
     if (common.help) {
         print_help(stdout, c);
         return ExitDone;

@@ -84,7 +84,7 @@ void index_reserve(Arena *a, Index *x, int n); /* prepares an empty index for
 
 /* ---- color.c ---- */
 typedef enum { ColorAuto, ColorAlways, ColorNever } ColorWhen;
-void color_choose(ColorWhen when); /* auto: colours on a terminal, unless
+void color_choose(int when); /* auto: colours on a terminal, unless
                                       NO_COLOR is set */
 
 typedef enum {

@@ -7,9 +7,9 @@
 
 #include "base/base.h"
 
-static ColorWhen chosen; /* global, because the terminal is global too */
+static int chosen; /* global, because the terminal is global too */
 
-void color_choose(ColorWhen when)
+void color_choose(int when)
 {
     chosen = when;
 }

@@ -1,5 +1,6 @@
 /* cli.h: parses a command line into a command's struct, and runs the command.
- * Two tables (commands.h, options.c) drive parsing, defaults, hints and help.
+ * Two tables (commands.h, option_table.h) drive parsing, defaults, hints and
+ * help.
  *
  * In:  the words of a command line, stdin.
  * Out: a command's work, its exit code; messages on stderr.
@@ -26,6 +27,8 @@ enum {
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdQuantize | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph,
+    CmdStudies = CmdTune | CmdSweep | CmdCompare, /* commands that time many
+                                                   * variants */
     CmdAll = (1 << Commands) - 1,
     CmdWrites = CmdAll & ~CmdWatch, /* commands that write an output file */
     /* commands whose -o is a copy of stdout. The others write something else to
@@ -42,7 +45,6 @@ typedef struct {
                         * ..]]" or "" */
     int least;         /* minimum number of operands */
     const char *summary;
-    size_t bytes; /* size of the struct that the options fill */
 } Command;
 extern const Command commands[]; /* in options.c */
 extern const int n_commands;
@@ -50,17 +52,17 @@ extern const int n_commands;
 /* Returns the command with this name. Ends with ExitUsage if there is none. */
 const Command *command_find(const char *name);
 
-/* Parses the words after the command's name. Returns a new struct of c->bytes.
- * Ends with ExitUsage and a message if a word is invalid. */
-void *options_parse(Arena *a, const Command *c, int argc, char **argv);
+/* Parses the words after the command's name. Ends with ExitUsage and a message
+ * if a word is invalid. */
+typedef struct Options Options;
+Options *options_parse(Arena *a, const Command *c, int argc, char **argv);
 
 typedef struct { /* options that every command accepts */
-    int color;   /* when to use colour: a ColorWhen */
     bool help, version, quiet, force;
     const char *output; /* -o of commands that print a report; NULL: stdout */
 } CommonOptions;
-/* Returns the common options among the words, even if other words are
- * invalid. */
+/* Returns the common options among the words, even if other words are invalid,
+ * and applies those such as --color. */
 CommonOptions options_common(const Command *c, int argc, char **argv);
 
 /* report_file.c: calls `print` and redirects its stdout to the file `path`
@@ -82,9 +84,7 @@ int complete_words(int n, char **words);
 
 /* cmd_WORD.c: runs the command with the given options (options.h). Returns an
  * exit code. */
-#define COMMAND(word, id, ...)            \
-    typedef struct id##Command id##Command; \
-    int cmd_##word(const id##Command *o);
+#define COMMAND(word, ...) int cmd_##word(const Options *o);
 #include "cli/options/commands.h"
 
 #endif

@@ -1,6 +1,5 @@
 /* options_test.c: tests the table of options: each option sets a field of its
- * own in its command's struct, to the default of its row, and changes nothing
- * else. */
+ * own, to the default of its row, and changes nothing else. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -24,28 +23,28 @@ static size_t size_of(const Option *row)
     }
 }
 
-/* into the command's own struct */
+/* True if the command takes the option after those that all commands have. */
 static bool taken(const Command *c, const Option *row)
 {
-    return (row->commands & c->bit) && row->part != PartCommon;
+    return (row->commands & c->bit) && !OPTION_IN(row, common) && !row->apply;
 }
 
 /* Tests that options of one command share a variable only if they are synonyms.
  */
 static void places(void **state)
 {
-    static char base[4096];
+    static Options base;
     (void)state;
     for (int k = 0; k < n_commands; k++)
         for (int i = 0; i < n_options; i++) {
             const Option *x = &option_table[i];
-            char *at = option_place(base, &commands[k], x);
+            char *at = option_place(&base, x);
             if (!taken(&commands[k], x))
                 continue;
-            assert_true((size_t)(at - base) + size_of(x) <= commands[k].bytes);
+            assert_true(x->at + size_of(x) <= sizeof(Options));
             for (int j = 0; j < i; j++) {
                 const Option *y = &option_table[j];
-                char *other = option_place(base, &commands[k], y);
+                char *other = option_place(&base, y);
                 if (!taken(&commands[k], y))
                     continue;
                 const bool apart = at + size_of(x) <= other
@@ -111,18 +110,18 @@ static void try_option(Arena *a, const Command *c, const Option *row,
         words[n - 1] = arena_printf(a, "%s=%s", row->name, value);
     else if (row->takes)
         words[n++] = arena_strdup(a, value);
-    char *o = options_parse(a, c, n, words);
+    Options *o = options_parse(a, c, n, words);
     for (int i = 0; i < n_options; i++) {
         const Option *x = &option_table[i];
-        const void *at = option_place(o, c, x);
-        const bool given = at == option_place(o, c, row)
+        const void *at = option_place(o, x);
+        const bool given = at == option_place(o, row)
                         || (x->name[0] != '-' && n > 1)
                         || (strcmp(row->name, "--fix") == 0 /* is a --set */
                             && strcmp(x->name, "--set") == 0);
         if (taken(c, x) && !given && !is_usual(at, x))
             fail_msg("%s %s changes %s", c->name, row->name, x->name);
     }
-    if (is_usual(option_place(o, c, row), row))
+    if (is_usual(option_place(o, row), row))
         fail_msg("%s %s is not kept", c->name, row->name);
 }
 
@@ -154,14 +153,14 @@ static void budgets(void **state)
     assert_int_equal(budget_seconds("168h"), 7 * 24 * 3600);
 }
 
-static CommonOptions common_of(const char *command, const char *line)
+static Options early_of(const char *command, const char *line)
 {
     char text[200], *words[20];
     int n = 0;
     snprintf(text, sizeof text, "%s", line);
     for (char *w = strtok(text, " "); w; w = strtok(NULL, " "))
         words[n++] = w;
-    return options_common(command_find(command), n, words);
+    return options_early(command_find(command), n, words);
 }
 
 /* Tests that options of all commands are found anywhere, but not as a value or
@@ -171,28 +170,28 @@ static void common(void **state)
     (void)state;
     for (int k = 0; k < n_commands; k++) {
         const char *name = commands[k].name;
-        assert_int_equal(common_of(name, "").color, ColorAuto);
-        assert_false(common_of(name, "").help);
-        assert_int_equal(common_of(name, "--color=never").color, ColorNever);
-        assert_int_equal(common_of(name, "--color auto").color, ColorAuto);
-        assert_int_equal(common_of(name, "x --no-such --color always").color,
+        assert_int_equal(early_of(name, "").color, ColorAuto);
+        assert_false(early_of(name, "").common.help);
+        assert_int_equal(early_of(name, "--color=never").color, ColorNever);
+        assert_int_equal(early_of(name, "--color auto").color, ColorAuto);
+        assert_int_equal(early_of(name, "x --no-such --color always").color,
                          ColorAlways);
-        assert_int_equal(common_of(name, "--color=always --color=green").color,
+        assert_int_equal(early_of(name, "--color=always --color=green").color,
                          ColorAlways);
-        assert_int_equal(common_of(name, "-- --color=always").color, ColorAuto);
-        assert_true(common_of(name, "--no-such x --help").help);
-        assert_true(common_of(name, "-h").help);
-        assert_true(common_of(name, "--no-such -V").version);
+        assert_int_equal(early_of(name, "-- --color=always").color, ColorAuto);
+        assert_true(early_of(name, "--no-such x --help").common.help);
+        assert_true(early_of(name, "-h").common.help);
+        assert_true(early_of(name, "--no-such -V").common.version);
         assert_true(option_taken(commands[k].bit, "--quiet"));
-        assert_false(common_of(name, "-- --help").help);
+        assert_false(early_of(name, "-- --help").common.help);
     }
-    assert_int_equal(common_of("run", "--prompt --color=never").color,
+    assert_int_equal(early_of("run", "--prompt --color=never").color,
                      ColorAuto);
-    assert_false(common_of("run", "--prompt --help").help);
-    assert_true(common_of("run", "--prompt= --help").help);
-    assert_true(common_of("run", "--color --help -h").help);
-    assert_true(common_of("plan", "x --quiet").quiet);
-    assert_false(common_of("plan", "x").quiet);
+    assert_false(early_of("run", "--prompt --help").common.help);
+    assert_true(early_of("run", "--prompt= --help").common.help);
+    assert_true(early_of("run", "--color --help -h").common.help);
+    assert_true(early_of("plan", "x --quiet").common.quiet);
+    assert_false(early_of("plan", "x").common.quiet);
 }
 
 /* Tests that the help has all options of a command, under headings, in lines of

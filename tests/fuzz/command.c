@@ -23,30 +23,30 @@
 enum { MostWords = 24, MostFiles = 16 };
 
 int attnc_main(int argc, char **argv); /* main.c's */
-int __wrap_cmd_verify(const VerifyCommand *o);
-int __wrap_cmd_bench(const BenchCommand *o);
-int __wrap_cmd_tune(const TuneCommand *o);
-int __wrap_cmd_sweep(const SweepCommand *o);
+int __wrap_cmd_verify(const Options *o);
+int __wrap_cmd_bench(const Options *o);
+int __wrap_cmd_tune(const Options *o);
+int __wrap_cmd_sweep(const Options *o);
 void __wrap_machine_measure(Machine *m, const Target *t, int threads,
                             double seconds);
 
-int __wrap_cmd_verify(const VerifyCommand *o)
+int __wrap_cmd_verify(const Options *o)
 {
     return o->model.spec ? ExitDone : ExitUsage;
 }
 
-int __wrap_cmd_bench(const BenchCommand *o)
+int __wrap_cmd_bench(const Options *o)
 {
     return o->model.spec ? ExitDone : ExitUsage;
 }
 
-int __wrap_cmd_sweep(const SweepCommand *o)
+int __wrap_cmd_sweep(const Options *o)
 {
     (void)o;
     return ExitDone;
 }
 
-int __wrap_cmd_tune(const TuneCommand *o)
+int __wrap_cmd_tune(const Options *o)
 {
     return o->model.spec ? ExitDone : ExitUsage;
 }

@@ -1,7 +1,7 @@
 /* cmd_bench.c: attnc bench. Measures a model against the machine's limits. */
 #include "cli/options/options.h"
 
-int cmd_bench(const BenchCommand *o)
+int cmd_bench(const Options *o)
 {
     Engine e = { 0 };
     const EngineOptions with = engine_options(CmdBench, &o->model, &o->code);

@@ -11,7 +11,7 @@
 #include "cli/options/options.h"
 
 typedef struct {
-    const CacheCommand *o;
+    const Options *o;
     Arena *a;
     int64_t before_ns; /* for `clean`: removes files last used before this */
 } Job;
@@ -196,7 +196,7 @@ static int verify(Job *w)
 /* ---- all ---- */
 
 /* Rejects options that do not apply to the action. */
-static void check_cache_use(const CacheCommand *o)
+static void check_cache_use(const Options *o)
 {
     const char *wrong = o->action != CacheClean && o->older   ? "--older-than"
                       : o->action != CacheClean && o->all     ? "--all"
@@ -211,7 +211,7 @@ static void check_cache_use(const CacheCommand *o)
                                                    : "clean");
 }
 
-int cmd_cache(const CacheCommand *o)
+int cmd_cache(const Options *o)
 {
     static int (*const actions[])(Job *) = {
         [CacheLs] = list_cache, [CacheClean] = clean, [CacheVerify] = verify

@@ -39,10 +39,10 @@ static void set_layer(Arena *a, SweepOptions *o)
     o->model.nsets = sets.n;
 }
 
-int cmd_compare(const CompareCommand *o)
+int cmd_compare(const Options *o)
 {
     Arena *a = arena_new();
-    SweepCommand sweep = o->sweep;
+    Options sweep = *o;
     const bool has_lengths = any_of(sweep.vary.at, sweep.vary.n, "p");
     if (sweep.vary.n == has_lengths)
         vec_push(a, &sweep.vary, kinds);
@@ -51,8 +51,8 @@ int cmd_compare(const CompareCommand *o)
     sweep.sweep.layers = true;
     if (!sweep.sweep.columns)
         sweep.sweep.columns = columns;
-    sweep.sweep.work.steps = 0;
-    sweep.sweep.work.beam = 1;
+    sweep.bench.steps = 0;
+    sweep.bench.beam = 1;
     const int code = sweep_command(a, CmdCompare, &sweep, set_layer);
     arena_free(a);
     return code;

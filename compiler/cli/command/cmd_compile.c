@@ -11,7 +11,7 @@
 static const char *const suffixes[] = { ".c", ".o", ".so", "" };
 
 typedef struct {
-    const CompileCommand *o;
+    const Options *o;
     Engine e;
     const char *stem; /* path of all files without their endings: "out/model" */
     const char *text;
@@ -80,7 +80,7 @@ static bool names_weights(const Compile *c)
 static const char *canonical_command(const Compile *c)
 {
     Arena *a = c->e.arena;
-    const CompileCommand *o = c->o;
+    const Options *o = c->o;
     const Target *t = &c->e.target;
     const char *line = arena_printf(a, "attnc compile %s %s%s",
                                     base_name(o->model.spec),
@@ -224,14 +224,14 @@ static bool length_fits(const Compile *c, const char *option, int64_t given,
 
 static bool lengths_fit(const Compile *c)
 {
-    const CompileCommand *o = c->o;
+    const Options *o = c->o;
     return length_fits(c, "--max-input", o->max_input, longest_input(c->e.plan))
         && length_fits(c, "--max-output", o->max_output,
                        longest_output(c->e.plan));
 }
 
 /* Rejects options that the parts of the file, or --freestanding, exclude. */
-static void look_at_parts(const CompileCommand *o)
+static void look_at_parts(const Options *o)
 {
     if (parts_left_out(o) >> FileThreads & 1 && o->code.threads > 0)
         fail(ExitUsage, "--threads needs the part threads: add it to --parts, "
@@ -253,7 +253,7 @@ static void look_at_parts(const CompileCommand *o)
 
 /* Rejects a value of --march that only C can be written for, unless C is the
  * only output. */
-static void look_at_march(const CompileCommand *o)
+static void look_at_march(const Options *o)
 {
     const char *march = o->code.march;
     if (target_is_c(march) && o->kinds != 1 << EmitC)
@@ -264,7 +264,7 @@ static void look_at_march(const CompileCommand *o)
 }
 
 /* Rejects options that cannot be combined with --plain. */
-static void look_at_plain(const CompileCommand *o)
+static void look_at_plain(const Options *o)
 {
     const struct {
         const char *option;
@@ -298,7 +298,7 @@ static void look_at_plain(const CompileCommand *o)
 
 /* Checks that the model can be written as plain C, which supports neither
  * constant lengths nor suppressed sequences of more than one id. */
-static bool plain_fits(const CompileCommand *o, const Plan *p)
+static bool plain_fits(const Options *o, const Plan *p)
 {
     const Spec *s = p->g->spec;
     if (!o->plain)
@@ -324,7 +324,7 @@ static bool plain_fits(const CompileCommand *o, const Plan *p)
 
 /* Returns the engine's options. With --plain they do not depend on this
  * machine, so that the text is the same everywhere. */
-static EngineOptions options_of(const CompileCommand *o)
+static EngineOptions options_of(const Options *o)
 {
     EngineOptions options = engine_options(CmdCompile, &o->model, &o->code);
     options.backend = "clang"; /* unless --cc names a compiler; decides whose
@@ -553,7 +553,7 @@ static void report(const Compile *c)
 
 /* Returns the kinds of --emit or, without --emit, the kind that the ending of
  * -o names; otherwise C. */
-static int kinds_of(const CompileCommand *o)
+static int kinds_of(const Options *o)
 {
     for (int k = 0; !o->kinds && o->output && k < EmitExe; k++)
         if (ends_in(o->output, suffixes[k]))
@@ -561,11 +561,11 @@ static int kinds_of(const CompileCommand *o)
     return o->kinds ? o->kinds : 1 << EmitC;
 }
 
-int cmd_compile(const CompileCommand *given)
+int cmd_compile(const Options *given)
 {
-    CompileCommand settled = *given;
+    Options settled = *given;
     settled.kinds = kinds_of(given);
-    const CompileCommand *o = &settled;
+    const Options *o = &settled;
     if (o->quiet)
         quiet();
     Compile c = { .o = o };

@@ -191,7 +191,7 @@ int complete_words(int n, char **words)
 /* ---- scripts ---- */
 
 /* The scripts are attnc.bash, attnc.zsh and attnc.fish, beside this file. */
-int cmd_completion(const CompletionCommand *o)
+int cmd_completion(const Options *o)
 {
     static const char *const shells[] = { "bash", "zsh", "fish" };
     const char *name = shells[o->shell];

@@ -28,7 +28,7 @@ static const char *shown_path(const char *path)
 }
 
 /* Returns the name of a variant: its spec and the options that change it. */
-static const char *variant_name(Arena *a, const DiffCommand *o)
+static const char *variant_name(Arena *a, const Options *o)
 {
     Buffer b = { .arena = a };
     buffer_printf(&b, "%s", shown_path(o->model.spec));
@@ -41,8 +41,7 @@ static const char *variant_name(Arena *a, const DiffCommand *o)
 
 /* Sets the names and options of the two variants: two specs with the same
  * options, or one spec without and with --set and --skip. */
-static void choose(const DiffCommand *o, Variant side[2],
-                   EngineOptions options[2])
+static void choose(const Options *o, Variant side[2], EngineOptions options[2])
 {
     const bool changed = o->model.sets.n || o->model.skip.n;
     options[0] = options[1] = engine_options(CmdDiff, &o->model, &o->code);
@@ -68,7 +67,7 @@ static void choose(const DiffCommand *o, Variant side[2],
     side[1].name = variant_name(side[1].facts.arena, o);
 }
 
-static void print_diff_text(const DiffCommand *o, const Difference *d,
+static void print_diff_text(const Options *o, const Difference *d,
                             const Variant side[2])
 {
     const DifferenceStyle style = { .a = "A",
@@ -83,7 +82,7 @@ static void print_diff_text(const DiffCommand *o, const Difference *d,
         printf("\nthe same fields, graph, plan and cost\n");
 }
 
-static int compare_variants(const DiffCommand *o, const Variant side[2])
+static int compare_variants(const Options *o, const Variant side[2])
 {
     Difference d = { .arena = side[1].facts.arena };
     facts_differ(&d, &side[0].facts, &side[1].facts);
@@ -94,7 +93,7 @@ static int compare_variants(const DiffCommand *o, const Variant side[2])
     return d.same ? ExitDone : ExitNegative;
 }
 
-int cmd_diff(const DiffCommand *o)
+int cmd_diff(const Options *o)
 {
     Variant side[2] = { { .facts = { .arena = arena_new() } },
                         { .facts = { .arena = arena_new() } } };

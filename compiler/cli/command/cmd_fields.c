@@ -3,7 +3,7 @@
 
 /* Checks that --page is not combined with a key or with a format that has no
  * pages. */
-static bool check_page(const FieldsCommand *o, Fault *why)
+static bool check_page(const Options *o, Fault *why)
 {
     if (o->page == ReferenceAll)
         return true;
@@ -18,7 +18,7 @@ static bool check_page(const FieldsCommand *o, Fault *why)
 }
 
 /* Checks that a field or a group of fields has this name. */
-static bool check_key(Arena *a, const FieldsCommand *o, Fault *why)
+static bool check_key(Arena *a, const Options *o, Fault *why)
 {
     const char *near = o->key && *o->key ? spec_field_near(a, o->key) : NULL;
     if (!o->key)
@@ -37,7 +37,7 @@ static bool check_key(Arena *a, const FieldsCommand *o, Fault *why)
                  quote(o->key));
 }
 
-int cmd_fields(const FieldsCommand *o)
+int cmd_fields(const Options *o)
 {
     Arena *a = arena_new();
     Fault why = { 0 };

@@ -58,7 +58,7 @@ static int print_stages(Engine *e, EngineOptions options, const char *path)
 
 /* Returns the name of the stage that is printed, e.g. "after the pass
  * fuse-norm". */
-static const char *stage_text(Arena *a, const GraphCommand *o)
+static const char *stage_text(Arena *a, const Options *o)
 {
     if (o->stage == StageBuilt)
         return "as built, before all passes";
@@ -66,7 +66,7 @@ static const char *stage_text(Arena *a, const GraphCommand *o)
                           : "as it runs, after all passes";
 }
 
-static const char *graph_text(const Engine *e, const GraphCommand *o)
+static const char *graph_text(const Engine *e, const Options *o)
 {
     const Graph *g = o->stage == StageBuilt ? e->unfused : e->graph;
     if (o->format == PrintSvg)
@@ -77,7 +77,7 @@ static const char *graph_text(const Engine *e, const GraphCommand *o)
                                                 : GraphDot);
 }
 
-int cmd_graph(const GraphCommand *o)
+int cmd_graph(const Options *o)
 {
     const char *path = o->output ? o->output : "-";
     const EngineOptions options = engine_options(CmdGraph, &o->model, NULL);

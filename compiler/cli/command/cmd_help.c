@@ -4,7 +4,7 @@
 
 #include "cli/options/options.h"
 
-int cmd_help(const HelpCommand *o)
+int cmd_help(const Options *o)
 {
     const bool all = !o->command || strcmp(o->command, "version") == 0;
     const Command *c = all ? NULL : command_find(o->command);

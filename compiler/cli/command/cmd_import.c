@@ -60,8 +60,7 @@ static int write_spec(const Imported *i, const char *path)
     return outputs_release(good, &why) ? ExitDone : report_fault(&why);
 }
 
-static void say_written(const ImportCommand *o, const Imported *i,
-                        const char *spec)
+static void say_written(const Options *o, const Imported *i, const char *spec)
 {
     Arena *a = i->arena;
     fprintf(stderr, "%s: %s weights in %d tensors of %s\n", i->title,
@@ -90,7 +89,7 @@ static int check_spec(const PythonCheck *c)
                                 "transformers";
     static const char then[] = "the compiled code computes what the imported "
                                "spec says";
-    const VerifyCommand verify = {
+    const Options verify = {
         .model = { .spec = c->spec, .seed = 1, .allow_nan = c->allow_nan },
         .code = { .threads = -1, .backend = "jit" },
         .cases = 3,
@@ -100,9 +99,9 @@ static int check_spec(const PythonCheck *c)
     return code || !c->python ? code : python_check(c);
 }
 
-static int compile_spec(const ImportCommand *o, const char *spec)
+static int compile_spec(const Options *o, const char *spec)
 {
-    const CompileCommand compile = {
+    const Options compile = {
         .model = { .spec = spec, .seed = -1, .allow_nan = o->allow_nan },
         .code = { .threads = -1 },
         .output = o->compile,
@@ -114,7 +113,7 @@ static int compile_spec(const ImportCommand *o, const char *spec)
     return cmd_compile(&compile);
 }
 
-static int import_spec(const ImportCommand *o)
+static int import_spec(const Options *o)
 {
     Imported i;
     Arena *a = arena_new();
@@ -164,11 +163,11 @@ static int import_spec(const ImportCommand *o)
 
 static int list_families(const void *options)
 {
-    const ImportCommand *o = options;
+    const Options *o = options;
     return import_families(stdout, (FamiliesFormat)o->format);
 }
 
-int cmd_import(const ImportCommand *o)
+int cmd_import(const Options *o)
 {
     if (o->families)
         return report_print(o->output, list_families, o);

@@ -72,17 +72,17 @@ static void refuse_word(Arena *a, const char *word, const NewSpec *specs, int n)
     fail(ExitUsage, "attnc new takes one of %s: attnc new gpt > gpt.yaml", all);
 }
 
-static int print_spec(const NewCommand *o)
+static int print_spec(const Options *o)
 {
     Arena *a = arena_new();
     NewSpec specs[MostSpecs];
     const int n = find_specs(a, specs);
     Fault why;
     int code = ExitDone, i = 0;
-    while (i < n && o->model && strcmp(specs[i].word, o->model) != 0)
+    while (i < n && o->wanted && strcmp(specs[i].word, o->wanted) != 0)
         i++;
-    if (!o->model || i == n)
-        refuse_word(a, o->model, specs, n);
+    if (!o->wanted || i == n)
+        refuse_word(a, o->wanted, specs, n);
     const char *text = marked_spec(a, specs[i].text, specs[i].n);
     if (!write_file(o->output ? o->output : "-", text, strlen(text), &why))
         code = report_fault(&why);
@@ -90,7 +90,7 @@ static int print_spec(const NewCommand *o)
     return code;
 }
 
-int cmd_new(const NewCommand *o)
+int cmd_new(const Options *o)
 {
     return o->list ? report_print(o->output, print_list, NULL) : print_spec(o);
 }

@@ -13,7 +13,7 @@ static const char *plan_as(Arena *a, const Plan *p, int format)
     }
 }
 
-int cmd_plan(const PlanCommand *o)
+int cmd_plan(const Options *o)
 {
     EngineOptions options = engine_options(CmdPlan, &o->model, &o->code);
     Engine e = { .arena = NULL };

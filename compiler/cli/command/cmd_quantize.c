@@ -67,7 +67,7 @@ static void print_step(const char *dtype, const Loss *l)
                   100 * l->flips);
 }
 
-static int keep(Quantized *q, const Engine *f32, const QuantizeCommand *o)
+static int keep(Quantized *q, const Engine *f32, const Options *o)
 {
     q->limit = o->keep;
     q->kept.loss = q->loss;
@@ -78,8 +78,7 @@ static int keep(Quantized *q, const Engine *f32, const QuantizeCommand *o)
 }
 
 /* Measures the losses of an open model compared with the open f32 model. */
-static int compare_losses(Quantized *q, const Engine *f32,
-                          const QuantizeCommand *o)
+static int compare_losses(Quantized *q, const Engine *f32, const Options *o)
 {
     Fault why;
     find_matrices(q);
@@ -90,7 +89,7 @@ static int compare_losses(Quantized *q, const Engine *f32,
     return o->keep ? keep(q, f32, o) : ExitDone;
 }
 
-static void print(const Quantized *q, const QuantizeCommand *o)
+static void print(const Quantized *q, const Options *o)
 {
     if (o->json)
         quantized_json(q);
@@ -110,7 +109,7 @@ static void say_not_met(const Quantized *q)
 
 /* Opens the model with f32 weights, reads the text, opens the model with its
  * own dtypes, and compares the two. */
-static int with_text(const QuantizeCommand *o, const EngineOptions *options,
+static int with_text(const Options *o, const EngineOptions *options,
                      const File *file, Quantized *q)
 {
     Engine f32 = { .arena = NULL }, e = { .arena = NULL };
@@ -141,7 +140,7 @@ static int with_text(const QuantizeCommand *o, const EngineOptions *options,
     return code;
 }
 
-static int without_text(const QuantizeCommand *o, const EngineOptions *options,
+static int without_text(const Options *o, const EngineOptions *options,
                         Quantized *q)
 {
     Engine e = { .arena = NULL };
@@ -159,7 +158,7 @@ static int without_text(const QuantizeCommand *o, const EngineOptions *options,
     return code;
 }
 
-int cmd_quantize(const QuantizeCommand *o)
+int cmd_quantize(const Options *o)
 {
     File file = { .path = NULL };
     Fault why;

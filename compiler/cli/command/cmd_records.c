@@ -5,7 +5,7 @@
 #include "cli/options/options.h"
 
 typedef struct {
-    const RecordsCommand *o;
+    const Options *o;
     Arena *a;
     const char *path;          /* path of the tuning records; NULL: no HOME */
     Records r;                 /* the records that were read */
@@ -32,7 +32,7 @@ static bool is_record_named(const Selection *w, const Record *r)
         && (w->o->op < 0 || (int)r->key.kind == w->o->op);
 }
 
-static bool any_named(const RecordsCommand *o)
+static bool any_named(const Options *o)
 {
     return o->cpu || o->compiler || o->op >= 0;
 }
@@ -245,7 +245,7 @@ static int explain(Selection *w)
     return ExitDone;
 }
 
-int cmd_records(const RecordsCommand *o)
+int cmd_records(const Options *o)
 {
     static int (*const actions[])(Selection *) = {
         [RecordsShow] = show_records, [RecordsMerge] = merge,

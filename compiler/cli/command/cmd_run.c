@@ -6,7 +6,7 @@
 #include "base/progress.h"
 
 /* Rejects options that do not apply to this use or contradict each other. */
-static int check_run_use(struct program *p, const RunCommand *o)
+static int check_run_use(struct program *p, const Options *o)
 {
     const int use = p->use = generate_use(p);
     if (p->status == ExitDone) /* the model decides which lines it answers */
@@ -17,7 +17,7 @@ static int check_run_use(struct program *p, const RunCommand *o)
     return p->status;
 }
 
-static int answer(const RunCommand *o)
+static int answer(const Options *o)
 {
     struct answering w;
     const EngineOptions options = run_engine_options(o);
@@ -33,7 +33,7 @@ static int answer(const RunCommand *o)
     return answering_close(&w, code);
 }
 
-int cmd_run(const RunCommand *o)
+int cmd_run(const Options *o)
 {
     if (o->quiet)
         quiet();

@@ -6,14 +6,14 @@
 
 static int score_fits(const Spec *s, const void *command)
 {
-    const ScoreCommand *o = command;
+    const Options *o = command;
     if (spec_generates(s))
         return need_vocabularies(s, o->lines.ids, false);
     error_at(spec_pos(s, "kind"), "this kind of model gives no probabilities");
     return ExitInput;
 }
 
-int cmd_score(const ScoreCommand *o)
+int cmd_score(const Options *o)
 {
     struct answering w;
     EngineOptions options = engine_options(CmdScore, &o->model, &o->code);

@@ -16,10 +16,11 @@ static const Source *read_stdin(Arena *a, const Texts *specs)
     return text;
 }
 
-int sweep_command(Arena *a, int command, const SweepCommand *o,
+int sweep_command(Arena *a, int command, const Options *o,
                   void change(Arena *a, SweepOptions *to))
 {
     SweepOptions sweep = o->sweep;
+    sweep.work = o->bench;
     if (picture_asked(sweep.format, BenchSvg, &sweep.svg))
         sweep.format = BenchTable;
     sweep.specs = o->specs.at;
@@ -38,7 +39,7 @@ int sweep_command(Arena *a, int command, const SweepCommand *o,
     return sweep_run(&sweep, beside(sweep.svg));
 }
 
-int cmd_sweep(const SweepCommand *o)
+int cmd_sweep(const Options *o)
 {
     Arena *a = arena_new();
     const int code = sweep_command(a, CmdSweep, o, NULL);

@@ -217,7 +217,7 @@ static void print_tensors(Listing *l, bool json)
         print_totals(l, l->e.file ? safetensors_count(l->e.file) : 0);
 }
 
-int cmd_tensors(const TensorsCommand *o)
+int cmd_tensors(const Options *o)
 {
     Listing l = { .weights = 0 };
     EngineOptions options = engine_options(CmdTensors, &o->model, NULL);

@@ -16,7 +16,7 @@ typedef struct {
     struct attn_side side; /* with --decode, without the vocabulary */
     struct attn_lines in;
     int32_t *id, *offset;
-    const TokensCommand *o;
+    const Options *o;
     Buffer out; /* the answer to one line */
 } Answering;
 
@@ -212,7 +212,7 @@ static void answer_line(Answering *w, int state, const char *text, size_t n,
     putchar(w->o->decode && !w->o->json ? w->in.ending : '\n');
 }
 
-static void refuse_options(const TokensCommand *o)
+static void refuse_options(const Options *o)
 {
     const char *no = !o->decode ? NULL
                    : o->offsets ? "--offsets"
@@ -223,7 +223,7 @@ static void refuse_options(const TokensCommand *o)
         fail(ExitUsage, "--decode makes text of ids: %s is about texts", no);
 }
 
-int cmd_tokens(const TokensCommand *o)
+int cmd_tokens(const Options *o)
 {
     Answering w = { .e.arena = arena_new(), .o = o };
     const char *text = "";

@@ -1,11 +1,12 @@
 /* cmd_tune.c: attnc tune. Finds the fastest tilings on this machine. */
 #include "cli/options/options.h"
 
-int cmd_tune(const TuneCommand *o)
+int cmd_tune(const Options *o)
 {
     Arena *a = arena_new();
     ModelOptions model = o->model;
     TuneOptions tune = o->tune;
+    tune.work = o->bench;
     Fault why;
     if (o->dtype)
         vec_push(a, &model.sets, arena_printf(a, "dtype=%s", o->dtype));

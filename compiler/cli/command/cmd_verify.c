@@ -293,13 +293,13 @@ typedef enum {
     CheckOps       /* every value, which a run with keep_all stores */
 } Compared;
 
-static bool is_fused(const Engine *e, const VerifyCommand *options)
+static bool is_fused(const Engine *e, const Options *options)
 {
     return e->options.passes.skip == options->model.skip.at;
 }
 
-static Verdict check(const Engine *e, const VerifyCommand *options,
-                     Compared what, const Engine *keeps)
+static Verdict check(const Engine *e, const Options *options, Compared what,
+                     const Engine *keeps)
 {
     Weights w;
     Trial t = { 0 }, kept = { 0 };
@@ -362,7 +362,7 @@ static bool rounds(const Graph *g)
 
 /* Checks one way to compile the model: as it is used, with memory reused, or
  * with all values stored. */
-static int run_variant(const EngineOptions *o, const VerifyCommand *options,
+static int run_variant(const EngineOptions *o, const Options *options,
                        Verdict *worst)
 {
     Engine e, keeps = { 0 };
@@ -392,7 +392,7 @@ static int run_variant(const EngineOptions *o, const VerifyCommand *options,
 /* Rejects --rows above the model's limit. */
 static int check_rows(const Spec *s, const void *command)
 {
-    const VerifyCommand *o = command;
+    const Options *o = command;
     const int64_t source = s->side[SideEncoder].max_len;
     const int64_t target = s->side[SideDecoder].max_len;
     const int64_t most = source > target ? source : target;
@@ -407,8 +407,8 @@ static int check_rows(const Spec *s, const void *command)
 
 /* Checks the model in four ways with one backend, which is number `turn` of
  * `turns`. */
-static int run_backend(const VerifyCommand *options, const char *backend,
-                       int turn, int turns, Verdict *worst)
+static int run_backend(const Options *options, const char *backend, int turn,
+                       int turns, Verdict *worst)
 {
     EngineOptions base = engine_options(CmdVerify, &options->model,
                                         &options->code);
@@ -435,7 +435,7 @@ static int run_backend(const VerifyCommand *options, const char *backend,
     return ExitDone;
 }
 
-int cmd_verify(const VerifyCommand *options)
+int cmd_verify(const Options *options)
 {
     static const char *const ends[] = {
         "verified",

@@ -50,7 +50,7 @@ static bool is_command(const char *word)
 
 /* Returns the command to run: run or (by default) bench. Sets *first to the
  * index of its first option. */
-static const Command *watched_command(const WatchCommand *o, int *first)
+static const Command *watched_command(const Options *o, int *first)
 {
     static const char *const known[] = { "run", "bench" };
     *first = o->rest.n > 0 && strcmp(o->rest.at[0], "--") == 0;
@@ -69,7 +69,7 @@ static const Command *watched_command(const WatchCommand *o, int *first)
 }
 
 /* Parses the options after the spec as the watched command does. */
-static void *watched_options(Arena *a, const WatchCommand *o, const Command *c,
+static void *watched_options(Arena *a, const Options *o, const Command *c,
                              int first)
 {
     const int n = o->rest.n - first;
@@ -80,7 +80,7 @@ static void *watched_options(Arena *a, const WatchCommand *o, const Command *c,
     return options_parse(a, c, n + 1, words);
 }
 
-static bool is_given(const WatchCommand *o, const char *option)
+static bool is_given(const Options *o, const char *option)
 {
     for (int i = 0; i < o->rest.n; i++)
         if (strncmp(o->rest.at[i], option, strlen(option)) == 0)
@@ -88,7 +88,7 @@ static bool is_given(const WatchCommand *o, const char *option)
     return false;
 }
 
-static void prepare_bench(BenchCommand *b, const WatchCommand *o)
+static void prepare_bench(Options *b, const Options *o)
 {
     const char *word = b->machine                    ? "--machine"
                      : b->bench.svg                  ? "--svg"
@@ -120,7 +120,7 @@ static int take_lines(void)
 
 static void prepare_run(Watched *w)
 {
-    const RunCommand *r = w->run;
+    const Options *r = w->run;
     if (r->chat)
         fail(ExitUsage, "attnc watch takes no --chat: attnc run does");
     if (r->save_state && r->load_state)
@@ -130,7 +130,7 @@ static void prepare_run(Watched *w)
         w->lines = take_lines();
 }
 
-static Watched read_command(Arena *a, const WatchCommand *o)
+static Watched read_command(Arena *a, const Options *o)
 {
     int first;
     Watched w = { .spec = o->spec, .lines = -1 };
@@ -145,7 +145,7 @@ static Watched read_command(Arena *a, const WatchCommand *o)
         w.run = options;
         prepare_run(&w);
     } else {
-        w.bench = *(const BenchCommand *)options;
+        w.bench = *(const Options *)options;
         prepare_bench(&w.bench, o);
     }
     return w;
@@ -329,7 +329,7 @@ static void close_watch(const Watch *w)
     arena_free(w->arena);
 }
 
-int cmd_watch(const WatchCommand *o)
+int cmd_watch(const Options *o)
 {
     sigset_t ends;
     Fault why;

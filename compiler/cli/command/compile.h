@@ -6,7 +6,7 @@
 #include "emit/emit.h"
 
 typedef struct { /* paths of the files that were written; other kinds: NULL */
-    const CompileCommand *o;
+    const Options *o;
     const Engine *e;
     const char *path[EmitKinds];
     const char *header, *weights;
@@ -20,12 +20,11 @@ typedef struct { /* paths of the files that were written; other kinds: NULL */
 void report_written(const Written *w);
 
 /* ---- compile_parts.c ---- */
-unsigned parts_left_out(const CompileCommand *o); /* returns bits by FilePart */
+unsigned parts_left_out(const Options *o); /* returns bits by FilePart */
 /* Returns --parts as a list: "model", or "text,main". */
-const char *parts_given(Arena *a, const CompileCommand *o);
+const char *parts_given(Arena *a, const Options *o);
 /* Returns true if the model has the requested parts; otherwise prints an
  * error. */
-bool parts_fit(const Engine *e, const CompileCommand *o,
-               const EmitOptions *emit);
+bool parts_fit(const Engine *e, const Options *o, const EmitOptions *emit);
 
 #endif

@@ -2,17 +2,17 @@
  * of emit/parts.h. */
 #include "cli/command/compile.h"
 
-static bool part_given(const CompileCommand *o, int part)
+static bool part_given(const Options *o, int part)
 {
     return o->parts >> (1 + part) & 1; /* bit 0 is the word "model" */
 }
 
-unsigned parts_left_out(const CompileCommand *o)
+unsigned parts_left_out(const Options *o)
 {
     return o->parts ? ~((unsigned)o->parts >> 1) : 0;
 }
 
-const char *parts_given(Arena *a, const CompileCommand *o)
+const char *parts_given(Arena *a, const Options *o)
 {
     const char *words = "";
     for (int i = 0; i < FileParts; i++)
@@ -22,8 +22,7 @@ const char *parts_given(Arena *a, const CompileCommand *o)
     return *words ? words : part_words[0];
 }
 
-bool parts_fit(const Engine *e, const CompileCommand *o,
-               const EmitOptions *emit)
+bool parts_fit(const Engine *e, const Options *o, const EmitOptions *emit)
 {
     const char *has = part_words[0];
     int wrong = -1;

@@ -9,8 +9,8 @@
 
 typedef struct { /* the command that is repeated */
     const char *spec;
-    const RunCommand *run; /* options of run; NULL: the command is bench */
-    BenchCommand bench;
+    const Options *run; /* options of run; NULL: the command is bench */
+    Options bench;
     int lines; /* open file with the lines for `run`; -1: none */
 } Watched;
 

@@ -43,7 +43,7 @@ bool same_state(const FileState *a, const FileState *b)
  * argument for it */
 static struct {
     int notes;
-    const RunCommand *run;
+    const Options *run;
     Arena *arena;
 } child;
 
@@ -56,7 +56,7 @@ static bool is_path(const char *a, const char *b)
  * because its change must not trigger another run. */
 static void report_read(const char *path)
 {
-    const RunCommand *run = child.run;
+    const Options *run = child.run;
     struct {
         FileNote note;
         char path[PATH_MAX];
@@ -95,7 +95,7 @@ static void add_times(Facts *to, const Engine *e, const BenchOptions *o)
     }
 }
 
-static int run_bench(Facts *to, const BenchCommand *o)
+static int run_bench(Facts *to, const Options *o)
 {
     Engine e = { 0 };
     EngineOptions options = engine_options(CmdBench, &o->model, &o->code);
@@ -114,7 +114,7 @@ static int run_bench(Facts *to, const BenchCommand *o)
 
 /* Plans the model without messages first, because the run itself reports the
  * errors. */
-static int run_run(Facts *to, const RunCommand *o)
+static int run_run(Facts *to, const Options *o)
 {
     Engine e = { 0 };
     EngineOptions options = run_engine_options(o);

@@ -1,5 +1,4 @@
-/* command_line.c: parses a command line into the struct of its command, using
- * the rows of options.c. */
+/* command_line.c: parses a command line, using the rows of option_table.h. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -213,11 +212,11 @@ bool option_default(const void *at, const Option *row)
     return true;
 }
 
-void options_for(const void *options, const Command *c, int use)
+void options_for(const Options *o, const Command *c, int use)
 {
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
-        const void *at = option_place((void *)(uintptr_t)options, c, row);
+        const void *at = (const char *)o + row->at;
         if ((row->commands & c->bit) && row->use && !(row->use & use)
             && !option_default(at, row))
             fail(ExitUsage, "%s is for %s, not for %s", row->name,
@@ -263,20 +262,13 @@ const Option *option_operand(const Command *c, int n)
 typedef struct {
     Arena *arena;
     const Command *command;
-    void *options; /* the command's struct */
-    CommonOptions common;
+    Options *options;
     int operands;        /* number of operands so far */
     const char *operand; /* the last operand */
     bool alone;          /* an option was given that makes the spec optional */
     bool format;         /* --format or --json was given */
     const char *output;  /* value of -o, or NULL */
 } Reading;
-
-static void *place(Reading *r, const Option *row)
-{
-    return row->part == PartCommon ? (char *)&r->common + row->at
-                                   : option_place(r->options, r->command, row);
-}
 
 static void take_operand(Reading *r, const char *word)
 {
@@ -298,7 +290,7 @@ static void take_operand(Reading *r, const char *word)
     if (!row)
         fail(ExitUsage, "attnc %s takes no file: '%s'", r->command->name,
              quote(word));
-    store(r->arena, place(r, row), row, word);
+    store(r->arena, option_place(r->options, row), row, word);
     r->operand = word;
     r->operands++;
 }
@@ -322,7 +314,7 @@ static bool take_option(Reading *r, const char *word, const char *next)
     if (apart && !next)
         fail(ExitUsage, "%s takes a value: %s %s", row->name, row->name,
              row->takes);
-    store(r->arena, place(r, row), row, apart ? next : value);
+    store(r->arena, option_place(r->options, row), row, apart ? next : value);
     r->alone = r->alone || row->kind == Alone;
     r->format = r->format || row->kind == Form || row->kind == Json;
     if (strcmp(row->name, "-o") == 0)
@@ -330,9 +322,9 @@ static bool take_option(Reading *r, const char *word, const char *next)
     return apart;
 }
 
-CommonOptions options_common(const Command *c, int argc, char **argv)
+Options options_early(const Command *c, int argc, char **argv)
 {
-    CommonOptions found = { 0 };
+    Options found = { .format = 0 };
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char *value;
         const Option *row = option_find(argv[i], c->bit, &value);
@@ -340,16 +332,26 @@ CommonOptions options_common(const Command *c, int argc, char **argv)
             continue;
         if (option_needs(row) && !value && i + 1 < argc)
             value = argv[++i];
-        char *at = (char *)&found + row->at;
-        if (row->part == PartCommon && !row->takes)
+        void *at = option_place(&found, row);
+        if (OPTION_IN(row, common) && !row->takes)
             *(bool *)at = true;
-        if (row->part == PartCommon && row->kind == Out)
+        if (OPTION_IN(row, common) && row->kind == Out)
             *(const char **)at = value;
         const int word = value ? find_word(row, value, strlen(value)) : -1;
-        if (row->part == PartCommon && row->kind == Word && word >= 0)
+        if (row->apply && word >= 0)
             *(int *)at = word;
     }
     return found;
+}
+
+CommonOptions options_common(const Command *c, int argc, char **argv)
+{
+    Options found = options_early(c, argc, argv);
+    for (int i = 0; i < n_options; i++)
+        if (option_table[i].apply)
+            option_table[i].apply(
+                *(int *)option_place(&found, &option_table[i]));
+    return found.common;
 }
 
 /* Sets the format by the ending of -o, unless --format was given. */
@@ -367,7 +369,7 @@ static void take_ending(Reading *r)
             fail(ExitUsage, "-o %s: attnc %s has no %s: --format is one of %s",
                  quote(r->output), r->command->name, word,
                  list_words(row).text);
-        store(r->arena, place(r, row), row, word);
+        store(r->arena, option_place(r->options, row), row, word);
     }
 }
 
@@ -418,7 +420,7 @@ static void guard_output(Reading *r, const Option *row, const char *path)
 {
     Fault why;
     for (const Option *other = option_table; other < row; other++) {
-        const char *const *at = place(r, other);
+        const char *const *at = option_place(r->options, other);
         if ((other->commands & r->command->bit) && other->kind == Out && *at
             && !is_stream(*at) && guard_same(*at, path))
             fail(ExitUsage, "%s: %s and %s would both write the file: name two",
@@ -432,14 +434,14 @@ static void guard_output(Reading *r, const Option *row, const char *path)
 static void guard_files(Reading *r)
 {
     Fault why;
-    if (r->common.force)
+    if (r->options->common.force)
         guard_force();
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
         if (!(row->commands & r->command->bit))
             continue;
-        const char *const *at = place(r, row);
-        const Texts *list = place(r, row);
+        const char *const *at = option_place(r->options, row);
+        const Texts *list = option_place(r->options, row);
         for (int k = 0; is_operand(row) && row->kind == List && k < list->n;
              k++)
             guard_operand(list->at[k], UseInput, &why);
@@ -451,24 +453,23 @@ static void guard_files(Reading *r)
         const Option *row = &option_table[i];
         if (!(row->commands & r->command->bit) || row->kind != Out)
             continue;
-        const char *path = *(const char *const *)place(r, row);
+        const char *path = *(const char *const *)option_place(r->options, row);
         if (path && !is_stream(path))
             guard_output(r, row, path);
     }
 }
 
-void *options_parse(Arena *a, const Command *c, int argc, char **argv)
+Options *options_parse(Arena *a, const Command *c, int argc, char **argv)
 {
     Reading r = { .arena = a, .command = c };
     bool options = true;
-    r.options = arena_alloc(a, c->bytes);
+    r.options = arena_alloc(a, sizeof *r.options);
     /* Store the defaults of all rows, then those of this command's rows again,
      * because other commands may have other defaults for the same field. */
     for (int i = 0; i < 2 * n_options; i++) {
         const Option *row = &option_table[i % n_options];
-        void *at = option_place(r.options, c, row);
-        if (at && (i < n_options || (row->commands & c->bit)))
-            store_default(at, row);
+        if (i < n_options || (row->commands & c->bit))
+            store_default(option_place(r.options, row), row);
     }
     for (int i = 0; i < argc; i++) {
         const char *word = argv[i];
@@ -486,11 +487,9 @@ void *options_parse(Arena *a, const Command *c, int argc, char **argv)
     if (r.operands < c->least && !r.alone)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);
-    ModelOptions *model = options_model(r.options, c);
-    if (model && is_stdout(model->spec))
-        model->text = stdin_document(a);
-    if (model)
-        sets_of_fix(a, model);
+    if (is_stdout(r.options->model.spec))
+        r.options->model.text = stdin_document(a);
+    sets_of_fix(a, &r.options->model);
     guard_files(&r);
     return r.options;
 }

@@ -98,12 +98,12 @@ EngineOptions engine_options(int command, const ModelOptions *model,
     return o;
 }
 
-const char *generation_option(const RunCommand *o)
+const char *generation_option(const Options *o)
 {
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
-        const void *at = (const char *)&o->search + row->at;
-        if ((row->commands & CmdRun) && row->part == PartSearch
+        const void *at = (const char *)o + row->at;
+        if ((row->commands & CmdRun) && OPTION_IN(row, search)
             && at != &o->search.set.max_input && !option_default(at, row))
             return row->name;
     }
@@ -111,7 +111,7 @@ const char *generation_option(const RunCommand *o)
 }
 
 /* Rejects options that do not apply to the answers of this model. */
-static void check_answers(const Spec *s, const RunCommand *o)
+static void check_answers(const Spec *s, const Options *o)
 {
     const bool blocks = s->kind == KindAttention || s->input != InputTokens;
     const char *wrong = spec_generates(s) ? NULL : generation_option(o);
@@ -130,7 +130,7 @@ static void check_answers(const Spec *s, const RunCommand *o)
  * an exit code. */
 static int run_fits(const Spec *s, const void *command)
 {
-    const RunCommand *o = command;
+    const Options *o = command;
     const bool prompt = (o->prompt || o->load_state || o->chat)
                      && !o->attention;
 
@@ -150,7 +150,7 @@ static int run_fits(const Spec *s, const void *command)
     return code;
 }
 
-EngineOptions run_engine_options(const RunCommand *o)
+EngineOptions run_engine_options(const Options *o)
 {
     EngineOptions options = engine_options(CmdRun, &o->model, &o->code);
     options.taps = o->taps.at;

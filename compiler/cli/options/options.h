@@ -1,7 +1,9 @@
-/* options.h: the options of each command, one struct per command, and the parts
- * that several commands share. The rows of options.c map options to fields. */
+/* options.h: the options of all commands, in one struct, whose members the rows
+ * of option_table.h declare, and the parts that other directories take. */
 #ifndef ATTNC_CLI_OPTIONS_H
 #define ATTNC_CLI_OPTIONS_H
+
+#include <stddef.h>
 
 #include "cli/cli.h"
 #include "cli/options/lines.h"
@@ -39,159 +41,10 @@ typedef struct {
 
 /* ---- commands ---- */
 typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitKinds } EmitKind;
-
-extern const char *const part_words[]; /* the words of --parts: "model", then
-                                        * the rows of emit/parts.h */
-
-struct NewCommand {
-    const char *model, *output;
-    bool list;
-};
-
-struct ImportCommand {
-    Texts folders;
-    const char *output, *compile, *lora, *rules;
-    const char *check; /* value of --check; "": the check without Python */
-    bool families, embed, quiet, average, allow_nan;
-    int format; /* FamiliesFormat */
-};
-
-struct CompileCommand {
-    ModelOptions model;
-    CodeOptions code;
-    const char *output;
-    int kinds; /* requested outputs, bits 1 << EmitKind; 0: as -o's ending */
-    int parts; /* requested parts, bits by index in part_words; 0: all */
-    bool plain, embed, freestanding, save_temps, print_commands, quiet;
-    int64_t max_input, max_output; /* limits on lengths; -1: the model's */
-};
-
 typedef enum { RunText, RunJson, RunSvg } RunFormat;
-
-struct RunCommand {
-    ModelOptions model;
-    CodeOptions code;
-    SearchOptions search;
-    LineOptions lines;
-    bool quiet;
-    bool pairs; /* each line is a pair of texts */
-    /* for --prompt */
-    const char *prompt, *save_state, *load_state;
-    /* for --chat */
-    bool chat;
-    const char *system;
-    Texts stop;
-    int64_t tokens; /* maximum tokens; -1: as the search settings define */
-    /* for --input */
-    const char *input, *output;
-    Texts taps;
-    int format; /* RunFormat */
-    const char *attention;
-    int64_t layer, head, query; /* selection for --attention; -1: all */
-};
-
-struct ScoreCommand {
-    ModelOptions model;
-    CodeOptions code;
-    LineOptions lines;
-    int json;
-};
-
 typedef enum { StageFinal, StageBuilt, StageAll } Stage;
 typedef enum { PrintText, PrintJson, PrintDot, PrintSvg } PrintFormat;
-
-struct TokensCommand {
-    ModelOptions model; /* `spec` may also name a vocabulary or another file */
-    bool offsets, pieces, decode, plain, null, target;
-    int json;
-};
-
-struct GraphCommand {
-    ModelOptions model;
-    const char *output;
-    int stage, format; /* Stage, PrintFormat */
-    bool list_passes;
-};
-
 typedef enum { PlanText, PlanJson, PlanSvg } PlanFormat;
-
-struct PlanCommand {
-    ModelOptions model;
-    CodeOptions code;
-    const char *output;
-    int format; /* PlanFormat */
-};
-
-struct DiffCommand {
-    ModelOptions model; /* the first variant */
-    CodeOptions code;
-    const char *other; /* spec of the second variant; NULL: the first spec with
-                        * --set and --skip */
-    bool all;
-    int json;
-};
-
-struct TensorsCommand {
-    ModelOptions model;
-    int json;
-};
-
-struct VerifyCommand {
-    const char *agrees; /* text to print instead of "verified", or NULL */
-    ModelOptions model;
-    CodeOptions code;
-    int64_t cases, rows; /* number of inputs, 0: all; longest sequence, 0: a few
-                          * seconds' work */
-    int json;
-};
-
-struct QuantizeCommand {
-    ModelOptions model;
-    CodeOptions code;
-    LineOptions lines;
-    const char *text, *keep;
-    bool verbose;
-    int json;
-};
-
-struct BenchCommand {
-    ModelOptions model;
-    CodeOptions code;
-    BenchOptions bench;
-    bool machine;
-};
-
-struct SweepCommand {
-    ModelOptions model; /* the model, except for its spec */
-    CodeOptions code;
-    SweepOptions sweep;
-    Texts specs, vary;
-    const char *budget;
-};
-
-/* The fields must have the same offsets as in SweepCommand. */
-struct CompareCommand {
-    SweepCommand sweep;
-};
-
-/* cmd_sweep.c: runs a sweep with the options of a command. If `change` is not
- * NULL, it adjusts the options of the sweep at the end. Returns an exit
- * code. */
-int sweep_command(Arena *a, int command, const SweepCommand *o,
-                  void change(Arena *a, SweepOptions *to));
-
-struct WatchCommand {
-    const char *spec;
-    Texts rest; /* the watched command, run or bench, and its options */
-};
-
-struct TuneCommand {
-    ModelOptions model;
-    CodeOptions code;
-    TuneOptions tune; /* options of tuning, except budget, records, model */
-    const char *budget, *dtype;
-};
-
 typedef enum {
     RecordsShow,
     RecordsMerge,
@@ -199,26 +52,7 @@ typedef enum {
     RecordsExport,
     RecordsExplain
 } RecordsAction;
-
-struct RecordsCommand {
-    CodeOptions code;
-    int action; /* RecordsAction */
-    Texts files;
-    const char *cpu, *compiler;
-    int op;     /* a TaskKind; -1: all */
-    int format; /* format of `show` */
-    bool all, dry_run;
-};
-
 typedef enum { CacheLs, CacheClean, CacheVerify } CacheAction;
-
-struct CacheCommand {
-    int action; /* CacheAction */
-    const char *older;
-    bool all, dry_run, remove;
-    int json;
-};
-
 typedef enum {
     FieldsText,
     FieldsJson,
@@ -226,33 +60,38 @@ typedef enum {
     FieldsSchema
 } FieldsFormat;
 
-struct FieldsCommand {
-    const char *key; /* the field to print; NULL: all */
-    int format;      /* FieldsFormat */
-    int page;        /* ReferencePage */
-};
+extern const char *const part_words[]; /* the words of --parts: "model", then
+                                        * the rows of emit/parts.h */
 
-struct CompletionCommand {
-    int shell;
+struct Options { /* a command uses the members that its options set */
+    CommonOptions common;
+    ModelOptions model;
+    CodeOptions code;
+    SearchOptions search;
+    LineOptions lines;
+    BenchOptions bench;
+    SweepOptions sweep; /* without the members that those above set */
+    TuneOptions tune;
+    int format, json;   /* two names for the value of --format */
+    const char *agrees; /* verify: text to print instead of "verified", or
+                         * NULL */
+#define OWN(commands, member)                         DECLARE, member
+#define AT(commands, member)                          LEAVE, member
+#define DECLARE(type, member)                         type member;
+#define LEAVE(type, member)
+#define ROW(kind, type, name, takes, how, member, ...) how(type, member)
+#include "cli/options/option_table.h"
 };
+#undef DECLARE
+#undef LEAVE
 
-struct HelpCommand {
-    const char *command; /* the command to describe; NULL: all */
-    int man;
-};
+/* cmd_sweep.c: runs a sweep with the options of a command. If `change` is not
+ * NULL, it adjusts the options of the sweep at the end. Returns an exit
+ * code. */
+int sweep_command(Arena *a, int command, const Options *o,
+                  void change(Arena *a, SweepOptions *to));
 
 /* ---- rows ---- */
-typedef enum {
-    PartCommand,
-    PartModel,
-    PartCode,
-    PartSearch,
-    PartLines,
-    PartBench,
-    PartCommon, /* in CommonOptions, not in the struct of the command */
-    OptionParts
-} OptionPart;
-
 /* The headings of `attnc help COMMAND`, in order. */
 typedef enum {
     GroupOperands,
@@ -299,8 +138,7 @@ typedef struct {
     const char *takes; /* placeholder for the value; NULL: it takes none */
     OptionKind kind;
     int commands;
-    OptionPart part;      /* part of the command's struct with the value */
-    size_t at;            /* offset of the value in that part */
+    size_t at;            /* offset of the value in Options */
     double min, max;      /* range of a number */
     double default_value; /* value if the option is not given */
     const char *const *words;
@@ -309,16 +147,22 @@ typedef struct {
     OptionGroup group;
     int use; /* uses of `attnc run` that it applies to, bits ATTN_FOR_LINES
               * etc.; 0: all */
+    void (*apply)(int value); /* called before other options are read; or
+                               * NULL */
 } Option;
+/* True if the option's value is in this part of Options. */
+#define OPTION_IN(row, part) \
+    ((row)->at - offsetof(Options, part) < sizeof((Options *)0)->part)
 extern const Option option_table[];
 extern const int n_options;
 
-/* Returns the address of an option's value in the command's struct, or NULL if
- * the command has no such part. */
-void *option_place(void *options, const Command *c, const Option *row);
-ModelOptions *options_model(void *options,
-                            const Command *c); /* NULL if the command
-                                                * has no model */
+static inline void *option_place(Options *o, const Option *row)
+{
+    return (char *)o + row->at;
+}
+/* Returns the options that take effect before the others are read. The other
+ * words may be invalid. */
+Options options_early(const Command *c, int argc, char **argv);
 Texts new_words(Arena *a); /* cmd_new.c: the models that attnc new knows */
 /* command_line.c: does the command accept the option? */
 bool option_taken(int command, const char *name);
@@ -341,7 +185,7 @@ void unknown_option(Arena *a, const Command *c, const char *word)
 bool option_misread(const char *word, int command);
 /* Ends with ExitUsage if an option was given that does not apply to this use,
  * which is one bit ATTN_FOR_LINES etc. */
-void options_for(const void *options, const Command *c, int use);
+void options_for(const Options *o, const Command *c, int use);
 
 /* ---- as others take them ---- */
 
@@ -352,7 +196,7 @@ void need_lines(const ModelOptions *model);
  * generate no code. */
 EngineOptions engine_options(int command, const ModelOptions *model,
                              const CodeOptions *code);
-EngineOptions run_engine_options(const RunCommand *o);
+EngineOptions run_engine_options(const Options *o);
 /* Returns true if the format is svg. Then also sets *to to "-" unless it is
  * set, because --format=svg means --svg=- with the report on stderr. */
 bool picture_asked(int format, int svg, const char **to);
@@ -365,10 +209,10 @@ const char *records_option(const CodeOptions *code);
 
 /* Returns the name of an option that was given but applies only to generated
  * answers, or NULL if there is none. */
-const char *generation_option(const RunCommand *o);
+const char *generation_option(const Options *o);
 
 /* Run the other forms of attnc run, each in a file of the same name. */
-int run_input(const RunCommand *o);
-int run_attention(const RunCommand *o);
+int run_input(const Options *o);
+int run_attention(const Options *o);
 
 #endif

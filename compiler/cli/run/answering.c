@@ -60,7 +60,7 @@ void answering_begin(struct answering *w, bool ids, bool json)
     w->p.tokens = -1;
 }
 
-void answering_run(struct answering *w, const RunCommand *o)
+void answering_run(struct answering *w, const Options *o)
 {
     struct program *p = &w->p;
     answering_begin(w, o->lines.ids, o->format == RunJson && !o->chat);

@@ -31,7 +31,7 @@ struct answering {
  * ATTN_FOR_SCORE. */
 void answering_begin(struct answering *w, bool ids, bool json);
 /* Like answering_begin(), with the options of attnc run. */
-void answering_run(struct answering *w, const RunCommand *o);
+void answering_run(struct answering *w, const Options *o);
 /* Opens the engine. Returns an exit code. */
 int answering_open(struct answering *w, const EngineOptions *o);
 /* Uses an engine that is already open. answering_close() must not be called. */

@@ -13,7 +13,7 @@
 enum { MostCells = 1 << 24 }; /* maximum number of weights in one picture */
 
 typedef struct {
-    const RunCommand *o;
+    const Options *o;
     bool json; /* write numbers, not a picture */
     struct answering w;
     SampleFile in; /* the tensors of --input */
@@ -28,7 +28,7 @@ typedef struct {
 /* ---- options ---- */
 
 /* Rejects options that do not apply to the attention of a single answer. */
-static int check_options(const RunCommand *o)
+static int check_options(const Options *o)
 {
     const char *wrong = o->output               ? "--output"
                       : o->taps.n               ? "--tap"
@@ -58,7 +58,7 @@ static int check_options(const RunCommand *o)
 }
 
 /* Rejects models that read no text, and options that need an answer. */
-static int check_kind(const Spec *s, const RunCommand *o)
+static int check_kind(const Spec *s, const Options *o)
 {
     const char *wrong = o->tokens >= 0        ? "-n"
                       : o->input && o->prompt ? "--prompt"
@@ -92,7 +92,7 @@ static int layer_of(const Node *n)
 
 static bool gives_weights(const Node *n)
 {
-    return n->op == OpSoftmax || n->op == OpSigmoid;
+    return normalizer_of(n->op) >= 0;
 }
 
 static int check_choice(const AttentionRun *r)
@@ -242,7 +242,7 @@ static const char *title_of(Arena *a, const Node *n, const AttentionMap *m)
 static int choose_maps(AttentionRun *r)
 {
     const Graph *g = r->w.e.unfused;
-    const RunCommand *o = r->o;
+    const Options *o = r->o;
     int64_t cells = 0, most = 0;
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
@@ -326,7 +326,7 @@ static int open_attention(AttentionRun *r)
     return code ? code : check_choice(r);
 }
 
-int run_attention(const RunCommand *o)
+int run_attention(const Options *o)
 {
     AttentionRun r = { .o = o,
                        .json = o->format == RunJson

@@ -8,7 +8,7 @@
 #include "oracle/trial.h"
 
 typedef struct {
-    const RunCommand *o;
+    const Options *o;
     Engine e;
     SampleFile in;
     VEC(TensorOut) out;
@@ -103,7 +103,7 @@ static bool run(Tensors *t, Fault *why)
     return ok;
 }
 
-int run_input(const RunCommand *o)
+int run_input(const Options *o)
 {
     if (!o->input || !o->output)
         fail(ExitUsage, "tensors need both --input FILE and --output FILE");
