@@ -6,7 +6,7 @@
  * In:  a Plan or C text, a compiler's name, and its flags.
  * Out: the entries of a model in memory, or files made by a compiler.
  * This directory also handles child processes, temporary directories and
- * signals. tier.h declares a model that uses both compilers. */
+ * signals. See also tier.h, for a model that uses both compilers. */
 #ifndef ATTNC_BACKEND_H
 #define ATTNC_BACKEND_H
 
