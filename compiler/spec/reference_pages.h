@@ -1,11 +1,11 @@
-/* reference_pages.h: the pages of the spec's reference, a row each:
+/* reference_pages.h: the pages of the spec's reference, one row each:
  *
  *     REFERENCE(id, "name", "title", "what it describes")
  *
- * `attnc fields --page=NAME --format=md` prints docs/NAME.md. print_id() of
- * spec/pages/reference.c prints what is below the title. spec.h, reference.c
- * and the table of options define REFERENCE before they include this file,
- * which undefines it. */
+ * `attnc fields --page=NAME --format=md` prints docs/NAME.md. In
+ * spec/pages/reference.c, print_id() prints the text below the title. Define
+ * REFERENCE before you include this file, which undefines it. spec.h,
+ * reference.c and the table of options include it. */
 
 #ifndef REFERENCE
 #define REFERENCE(...)

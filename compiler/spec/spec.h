@@ -30,7 +30,7 @@ typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
 typedef enum { TrimNone, TrimTurns, TrimAll } ChatTrim; /* as ATTN_TRIM_ */
 typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
-/* exponent of the base for pair i: 2i/d as in the paper; i/(d/2-1) as in
+/* exponent of the base for pair i: 2i/d as in the paper, or i/(d/2-1) as in
  * tensor2tensor and OpenNMT */
 typedef enum {
     ScalingNone,
@@ -43,12 +43,12 @@ typedef enum { MixAttention, MixRecurrent, MixConvolution } MixType;
 typedef enum { CellSimple, CellGru, CellLstm } CellType;
 typedef enum { RecurTanh, RecurRelu } RecurAct; /* activation of simple cells */
 typedef enum { ScanForward, ScanBackward, ScanBoth } Direction;
-/* the first state of a decoder's scan */
+/* initial state of a decoder's scan */
 typedef enum { StartZeros, StartSource } StartType;
 typedef enum { NormLayer, NormRms } NormType;
 typedef enum { PlacePost, PlacePre, PlaceInside, PlaceBoth } NormPlace;
 typedef enum { ResidualAdd, ResidualNone } ResidualType;
-/* learned factor of a sublayer's rows: one number, or one per column */
+/* learned factor of a sublayer's output rows: one number, or one per column */
 typedef enum { LearnNone, LearnScalar, LearnColumns } ResidualLearned;
 typedef enum {
 #define SCORE(name, ...) Score##name,
@@ -87,16 +87,16 @@ extern const ActText act_text[ActCount];
 typedef enum { PoolNone, PoolMean, PoolClass, PoolLast, PoolMax } PoolType;
 typedef enum { EmbedScaleNone, EmbedScaleSqrt, EmbedScaleNumber } EmbedScale;
 /* embeddings that a product projects to d_model: none, the sum of all, or only
- * those of tokens */
+ * token embeddings */
 typedef enum { ProjectNone, ProjectSum, ProjectTokens } EmbedProject;
 typedef enum { ParallelNone, ParallelShared, ParallelSeparate } Parallel;
 typedef enum { FfnDense, FfnNone, FfnExperts } FfnType;
-/* how gate weights are computed: by a softmax over all experts, before the
- * top_k are chosen; by a softmax over the chosen ones; by sigmoids */
+/* how the router's scores become gate weights: softmax over all experts before
+ * the top_k are selected, softmax over the selected ones, or sigmoids */
 typedef enum { RouteBefore, RouteAfter, RouteSigmoid } RouteSoftmax;
 typedef enum { GroupMax, GroupPair } GroupScore;
 typedef enum { InputTokens, InputReal } InputType;
-/* output computed from the last layer's rows */
+/* output computed from the rows of the last layer */
 typedef enum {
     HeadDefault, /* rows of an encoder, logits of a decoder */
     HeadRows,
@@ -109,7 +109,7 @@ typedef enum {
 typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
-/* arithmetic of products whose weights are integers */
+/* arithmetic of products with integer weights */
 typedef enum {
     ArithmeticF32,
     ArithmeticInt8,
@@ -120,8 +120,7 @@ typedef enum {
 /* Bits of embedding.tie. */
 enum { TieSource = 1, TieTarget = 2, TieLogits = 4 };
 
-/* Bits for the readers of a matrix of weights; 0: not a matrix, so always
- * f32. */
+/* Bits for the uses of a weight matrix; 0: not a matrix, so always f32. */
 enum { ReadByProduct = 1, ReadByLookUp = 2, ReadByLogits = 4 };
 
 typedef struct {
@@ -140,8 +139,8 @@ typedef struct { /* texts, each of at most MostNameBytes */
     int64_t n;
 } SpecTexts;
 
-/* A key of `dtype` other than `default`: "logits", "embedding", or the start of
- * canonical names, where {i} matches any layer.                             */
+/* A key of `dtype` other than `default`: "logits", "embedding", or the
+ * beginning of canonical names, in which {i} matches any layer. */
 typedef struct {
     const char *key;
     Pos pos;
@@ -160,10 +159,10 @@ typedef struct { /* ids of tokens */
     int64_t n;
 } SpecIds;
 
-/* Scaling of the frequencies of rotary positions, for texts longer than those
- * of the training; see spec_rotary(). */
+/* Scaling of the rotary frequencies for texts longer than the training texts;
+ * see spec_rotary(). */
 typedef struct {
-    double step; /* factor of positions */
+    double step; /* factor by which positions are multiplied */
     PosScaling type;
     double factor;                                   /* 0: not given */
     int64_t original_max_len;                        /* -1: not given */
@@ -174,30 +173,31 @@ typedef struct {
     double attention_factor; /* 0: computed from the other members */
 } SpecScaling;
 
-/* One row of names: maps a canonical prefix to a prefix in the file. */
+/* One row of `names`. It maps a canonical prefix to a prefix in the file. */
 typedef struct SpecName SpecName;
 struct SpecName {
-    const char *ours, *theirs; /* dot-separated names; {i} is the layer's
-                                  number, also in `theirs` unless all layers
-                                  share a tensor; theirs NULL: not given */
+    const char *ours, *theirs; /* names separated by dots; {i} is the layer's
+                                  number, in `theirs` too unless all layers
+                                  share a tensor; `theirs` NULL: not given */
     Pos key, pos;              /* positions of `ours` and `theirs` */
     int transpose;             /* 1: yes; 0: no; -1: not given */
     bool scales, adds;         /* true if `scale`, `add` are given */
     double scale, add;         /* an element w becomes scale w + add */
-    /* if a tensor of the file holds several of our weights, their names, among
-     * them `ours`; else NULL */
+    /* names of the weights that a tensor of the file holds, including `ours`;
+     * NULL: the tensor holds only one weight */
     const char *const *parts;
     int nparts;
-    bool by_columns;  /* true: parts are side by side, false: stacked */
-    int64_t groups;   /* number of groups, each of which has a share of every
-                         part; 0: one group for each key/value head of the
+    bool by_columns;  /* true: parts are side by side (columns); false: stacked
+                         (rows) */
+    int64_t groups;   /* number of groups, each of which contains a share of
+                         every part; 0: one group for each key/value head of the
                          side */
-    bool is_constant; /* not in the file: all elements equal `constant` */
+    bool is_constant; /* not in the file; all elements equal `constant` */
     double constant;
 };
 
-/* The keys that a row may see: those that all members of the mask allow.
- * Without `file`, row i sees one interval of keys. */
+/* The keys that a row may attend to: those that every member of the mask
+ * allows. Without `file`, the keys of a row form one interval. */
 typedef struct {
     bool causal;               /* only j <= i */
     bool prefix;               /* rows of the prefix are visible to all rows */
@@ -210,25 +210,25 @@ typedef struct {
                                         of the key */
 } MaskSpec;
 
-/* Returns the parts of a mask except its file. Each part follows `before`; if
- * it has a number, `between` and the number follow it: "_causal_window16". */
+/* Returns the mask's parts, except the file, as text. `before` precedes each
+ * part, and `between` separates a part from its number: "_causal_window16". */
 char *mask_words(Arena *a, const MaskSpec *m, const char *before,
                  const char *between);
 
-/* Returns true if row i may see row j. m NULL: no mask. prefix: length of the
- * prefix, if the mask has one. */
+/* Returns true if row i may attend to row j. m NULL: no mask. `prefix` is the
+ * length of the prefix, if the mask has one. */
 bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix);
-/* Counts the pairs of rows first .. first + rows - 1 and keys 0 .. keys - 1
- * that the mask allows, without a prefix. */
+/* Returns how many pairs of a row in first .. first + rows - 1 and a key in 0
+ * .. keys - 1 the mask allows, without a prefix. */
 int64_t mask_pairs(const MaskSpec *m, int64_t first, int64_t rows,
                    int64_t keys);
 
 typedef enum { SideEncoder, SideDecoder } Side;
 
-/* Marks a field that may differ between layers. A model's Spec has only its
- * default, so read it from spec_layer(), or query all layers with
- * spec_any_layer() or spec_of_layers(). Other reads cause a warning unless the
- * file defines READS_LAYERS. */
+/* Marks a field that may differ between layers. A model's Spec has only the
+ * default of such a field, so read it from spec_layer(), or query all layers
+ * with spec_any_layer() or spec_of_layers(). Other reads cause a compiler
+ * warning unless the file defines READS_LAYERS. */
 #ifdef READS_LAYERS
 #define LAYER
 #else
@@ -241,18 +241,19 @@ typedef struct {
     int64_t N;             /* number of layers; 0: no such stack */
     LAYER int64_t h, h_kv; /* heads of queries, and of keys and values */
     LAYER int64_t d_k, d_v, d_ff;
-    int64_t max_len;     /* most positions; 0: no such stack; kind attention:
-                            query rows, and for SideDecoder key rows */
+    int64_t max_len;     /* maximum number of positions; 0: no such stack;
+                            kind attention: query rows and, for SideDecoder,
+                            key rows */
     LAYER MaskSpec mask; /* mask of self-attention */
 } SpecSide;
 
-typedef struct { /* lengths that are constants of the emitted C, or -1 */
-    int64_t source, target, /* rows per sequence; of the target, new rows */
+typedef struct { /* lengths that are constants in the emitted C, or -1 */
+    int64_t source, target, /* rows per sequence; for the target, new ones */
         query, key;  /* rows per sequence in a model of `kind: attention` */
-    int64_t past;    /* rows of the target that precede the new ones */
-    int64_t batch;   /* sequences of a call */
-    int64_t threads; /* 1: a call uses only the caller's thread */
-    bool unroll;     /* emit every layer's code, without loops */
+    int64_t past;    /* target rows before the new ones */
+    int64_t batch;   /* number of sequences in a call */
+    int64_t threads; /* 1: a call runs only on the caller's thread */
+    bool unroll;     /* emits each layer's code separately */
 } SpecFix;
 
 typedef struct Spec Spec;
@@ -265,8 +266,8 @@ struct Spec {
     int64_t d_model;
     SpecSide side[2]; /* stacks, by Side */
     SpecFix fix;
-    unsigned layers_of;       /* bits by Side: stacks with layers described
-                                 by this Spec; the other stacks have patterns */
+    unsigned layers_of;       /* stacks, as bits by Side, whose layers this Spec
+                                 describes; the other stacks have patterns */
     SpecVocab source, target; /* equal if vocab_shared */
     bool vocab_shared;
     int64_t token_start, token_end, token_pad, token_unknown; /* -1: none */
@@ -278,11 +279,11 @@ struct Spec {
     LAYER PosType positions;
     LAYER BiasKind pos_scores; /* bias of scores, if `positions` adds none */
     double pos_base;
-    int64_t pos_first; /* position of the first row, 0 in the paper; for
-                          learned positions, its row of the table */
+    int64_t pos_first; /* position of the first row, 0 in the paper; for learned
+                          positions, the first row of the table */
     PosLayout pos_layout;
-    LAYER int64_t pos_dims;    /* rotary: rotated columns of a head, rounded
-                                  up to even; 0: all d_k */
+    LAYER int64_t pos_dims;    /* rotary: columns of a head that are rotated,
+                                  rounded up to even; 0: all d_k */
     LAYER SpecScaling scaling; /* scaling of rotary positions */
     LAYER int64_t pos_buckets, pos_max_distance; /* sizes of relative
                                                     positions */
@@ -290,10 +291,10 @@ struct Spec {
     LAYER MixType mix;
     LAYER CellType mix_cell;
     LAYER RecurAct mix_act;  /* activation of CellSimple */
-    LAYER int64_t mix_width; /* size of a state in each direction */
+    LAYER int64_t mix_width; /* columns of a state, per direction */
     LAYER Direction mix_direction;
-    LAYER int64_t mix_kernel, mix_dilation; /* rows that an output reads;
-                                               step between them */
+    LAYER int64_t mix_kernel, mix_dilation; /* number of rows that an output
+                                               reads; distance between them */
     LAYER bool mix_depthwise; /* convolves each column separately */
     LAYER bool mix_pointwise; /* a product follows the depthwise convolution */
     LAYER bool mix_gated;     /* a * sigmoid(b), where a and b are the halves
@@ -317,27 +318,30 @@ struct Spec {
     LAYER Parallel parallel; /* x + attention(norm x) + ffn(norm x) */
     LAYER ScoreType attention_score;
     LAYER Normalizer attention_normalizer;
-    LAYER double attention_scale;   /* factor of scores; 0: 1 / sqrt(d_k), or
-                                       1 for additive scores */
+    LAYER double attention_scale;   /* factor of scores; 0: 1 / sqrt(d_k), or 1
+                                       for additive scores */
     LAYER double attention_softcap; /* 0: none */
-    LAYER bool attention_sinks;     /* heads have a learned score without key */
+    LAYER bool attention_sinks;     /* each head has a learned score that
+                                       belongs to no key */
     LAYER double attention_clip;    /* limit of |q|, |k|, |v|; 0: none */
     LAYER int64_t latent_kv;   /* width of the latent rows from which keys and
                                   values are projected; 0: the layer's rows */
     LAYER int64_t latent_q;    /* width of the latent rows of queries; 0: the
                                   layer's rows */
     LAYER int64_t latent_rope; /* columns of a key that all heads share, the
-                                  only rotated ones: spec_shared_columns() */
+                                  only rotated ones; see
+                                  spec_shared_columns() */
     LAYER double latent_eps; /* eps of the norms of latent rows; 0: norm_eps */
     LAYER Activation activation;
     LAYER bool gated; /* w2 (act(w1 x) * (w3 x)) */
     LAYER FfnType ffn;
-    LAYER int64_t ffn_experts, ffn_chosen; /* to ffn_shared_gate: FfnExperts */
+    LAYER int64_t ffn_experts, ffn_chosen; /* up to ffn_shared_gate: for
+                                              FfnExperts */
     LAYER RouteSoftmax ffn_softmax;
     LAYER bool ffn_normalize;   /* gate weights of chosen experts sum to 1 */
     LAYER bool ffn_router_bias; /* the router's product adds a bias */
-    LAYER bool ffn_correction;  /* another bias is added to the scores, only
-                                   to choose the top_k */
+    LAYER bool ffn_correction;  /* a bias is added to the scores for the
+                                   selection of the top_k only */
     LAYER int64_t ffn_groups, ffn_groups_chosen;
     LAYER GroupScore ffn_group_score;
     LAYER double ffn_factor;    /* factor of the gate weights */
@@ -345,13 +349,13 @@ struct Spec {
     LAYER bool ffn_shared_gate; /* the shared experts have a sigmoid gate */
     LAYER bool bias_q, bias_k, bias_v, bias_o, bias_mix, bias_ffn;
     bool bias_logits;
-    bool has_q, has_k, has_v, has_o; /* kind attention: true if the
-                                        projection is present */
+    bool has_q, has_k, has_v, has_o; /* kind attention: true if the model has
+                                        the projection */
     EmbedScale embed_scale;
     double embed_factor; /* factor if embed_scale is EmbedScaleNumber */
     int embed_tie;       /* Tie bits: tables that share a tensor */
-    int64_t embed_types; /* token types of the first stack; 0: none */
-    int64_t embed_width; /* columns of the tables of tokens */
+    int64_t embed_types; /* number of token types of the first stack; 0: none */
+    int64_t embed_width; /* columns of the token tables */
     EmbedProject embed_project;
     bool embed_bias;                        /* bias of embed_project */
     InputType input;                        /* input of the first stack */
@@ -367,50 +371,51 @@ struct Spec {
     double logits_scale;           /* 0: none */
     double logits_softcap;         /* 0: none */
     HeadType head;
-    PoolType head_pool;   /* HeadPool, HeadClassify: how rows become one */
+    PoolType head_pool;   /* HeadPool, HeadClassify: how the rows are pooled
+                             into one */
     bool head_normalize;  /* HeadPool: the result is scaled to length 1 */
     int64_t head_classes; /* HeadClassify, HeadTokenClassify: number of
                              classes */
     int64_t head_width; /* width of the dense layer before the head; 0: none */
     Activation head_act;
-    bool head_bias, head_norm; /* the dense layer has a bias, and a norm
-                                  after its activation */
+    bool head_bias, head_norm; /* bias of the dense layer; norm after its
+                                  activation */
     SearchRule search_rule;
     int64_t search_beam;
     PenaltyRule search_penalty;
     double search_alpha;
     SpecIds search_prefix;   /* first tokens of every answer */
-    SpecIds suppress;        /* sequences of tokens that answers cannot
-                                contain; each is preceded by its length */
-    SpecIds suppress_first;  /* tokens that cannot begin an answer */
-    int64_t max_output_plus; /* most tokens of an answer beyond the length of
-                                the input; -1: not set */
-    int64_t max_output;      /* most tokens of an answer; -1: not set */
-    struct attn_chat chat;   /* NULL for texts that are not given */
+    SpecIds suppress;        /* token sequences that answers must not contain,
+                                each after its length */
+    SpecIds suppress_first;  /* tokens that must not begin an answer */
+    int64_t max_output_plus; /* maximum tokens of an answer minus those of the
+                                input; -1: not set */
+    int64_t max_output;      /* maximum tokens of an answer; -1: not set */
+    struct attn_chat chat;   /* texts of a conversation; NULL: not given */
     bool chat_system_inside;
     ChatTrim chat_trim;
-    /* Spec of each layer, by side: the layer's row of the pattern, or this
-     * Spec; NULL: there is no pattern */
+    /* the Spec of each layer, by side: that of the layer's row in the pattern,
+     * or this Spec; NULL: no pattern */
     const Spec *const *layer[2];
     const char *layers; /* the patterns as text; NULL: there are none */
     SpecDtypes dtype;
     Arithmetic arithmetic;
-    const char *weights; /* path as in the spec; NULL: seeded random numbers */
+    const char *weights; /* path as written; NULL: seeded random numbers */
     Pos weights_pos;
-    SpecTexts unused; /* patterns for names of the file's tensors that the
-                         model does not use */
+    SpecTexts unused; /* name patterns of tensors in the file that the model
+                         does not use */
     VEC(SpecName) names;
-    Index name_rows; /* index in `names` of each `ours` */
-    /* position of each field's value, by row of the field table (fields.c).
-     * spec_pos() returns it, or `top`, the top of the file, if the field has
-     * none. */
+    Index name_rows; /* index of `names` by `ours` */
+    /* position of each field's value, indexed by row of the field table
+     * (fields.c). spec_pos() returns it or, if the field has no position,
+     * `top`, the top of the file. */
     Pos *field_pos;
     Pos top;
 };
 
-/* Reads a spec, the specs that it extends, and overrides (`sets`, each
- * "key.path=value"), and checks the result. Returns NULL after reporting all
- * errors. text: contents of a spec that is not in a file; NULL: read the
+/* Reads a spec and the specs that it extends, applies the overrides `sets`
+ * (each "key.path=value"), and checks the result. Returns NULL after reporting
+ * all errors. `text` is the spec if it is not in a file; NULL: reads the
  * file. */
 Spec *spec_read(Arena *a, const char *path, const Source *text,
                 const char *const *sets, int nsets);
@@ -420,8 +425,8 @@ static inline Spec *spec_load(Arena *a, const char *path,
     return spec_read(a, path, NULL, sets, nsets);
 }
 Pos spec_pos(const Spec *s, const char *field);
-/* Returns the rows per sequence if `fix` makes them constant, else -1. In a
- * model of `kind: attention`, the sides are query and key. */
+/* Returns the number of rows per sequence if `fix` makes it constant, else -1.
+ * In a model of `kind: attention`, the sides are query and key. */
 static inline int64_t spec_fixed_rows(const Spec *s, Side side)
 {
     const SpecFix *f = &s->fix;
@@ -430,7 +435,7 @@ static inline int64_t spec_fixed_rows(const Spec *s, Side side)
         return side == SideEncoder ? f->query : f->key;
     return side == SideEncoder ? f->source : f->target;
 }
-/* Returns the rows of real input (frames) for one row of the encoder. */
+/* Returns the number of input frames that become one row of the encoder. */
 static inline int64_t spec_input_frames(const Spec *s)
 {
     double frames = 1;
@@ -439,7 +444,7 @@ static inline int64_t spec_input_frames(const Spec *s)
         frames *= s->input_strides.at[i];
     return (int64_t)frames;
 }
-/* Returns the number of learned rows in front of the real input. */
+/* Returns the number of learned rows that precede the numeric input. */
 static inline int spec_input_learned(const Spec *s)
 {
     return s->input_class_token + s->input_distillation_token;
@@ -452,7 +457,7 @@ static inline const Spec *spec_layer(const Spec *s, Side side, int64_t layer)
 {
     return s->layer[side] ? s->layer[side][layer] : s;
 }
-/* Returns true if attention and the feed-forward network of a layer read the
+/* Returns true if attention and the feed-forward network of the layer read the
  * same rows. */
 bool spec_is_parallel(const Spec *layer);
 /* Returns true if any layer of a side passes the test. A model of `kind:
@@ -461,20 +466,20 @@ typedef bool LayerTest(const Spec *layer, Side side);
 bool spec_any_layer(const Spec *s, Side side, LayerTest *fits);
 /* Returns true if a layer of the side has a mask with a prefix. */
 bool spec_has_prefix(const Spec *s, Side side);
-/* Returns the value of an integer key of the side, e.g. "d_ff", if it is equal
- * in all layers, else 0. */
+/* Returns the value of an integer field of the side, e.g. "d_ff", if it is the
+ * same in all layers, else 0. */
 int64_t spec_of_layers(const Spec *s, Side side, const char *key);
-/* Shape of cached keys and values. Layers of equal shape share pages. */
+/* Shape of cached keys and values. Layers with the same shape share pages. */
 typedef struct {
-    int64_t window; /* rows that a row reads, itself included; 0: all */
+    int64_t window; /* rows that a row attends to, itself included; 0: all */
     int64_t h_kv, d_k, d_v;
 } CacheForm;
-/* Returns the cache's shape for a decoder layer's own rows if `self`, else for
- * the encoder's rows. */
+/* Returns the shape of a decoder layer's cache: for the decoder's own rows if
+ * `self` is set, else for the encoder's rows. */
 CacheForm spec_cache(const Spec *s, bool self);
 bool same_cache(CacheForm a, CacheForm b);
-/* Returns true if the field was set: in the spec, in a spec that it extends, or
- * by --set. */
+/* Returns true if the field was written: in the spec, in a spec that it
+ * extends, or in --set. */
 bool spec_has(const Spec *s, const char *field);
 /* Returns the bias that positions add to the scores of self-attention. */
 BiasKind spec_score_bias(const Spec *s);
@@ -484,54 +489,54 @@ bool spec_generates(const Spec *s);
  * spec_chat() returns the description, with "" for texts that are not given. */
 bool spec_chats(const Spec *s);
 struct attn_chat spec_chat(const Spec *s);
-/* Sets the ids of tokens that an answer contains only as its end: start and
- * pad. Returns their number. */
+/* Sets `ids` to the tokens that only end an answer and are never part of it:
+ * start and pad. Returns their number. */
 int spec_unwritten(const Spec *s, int32_t ids[2]);
-/* Returns the search that the spec asks for. The result points to lists of the
- * spec and to `ids`, which spec_unwritten() fills. */
+/* Returns the search options that the spec describes. The result points to
+ * lists in the spec and to `ids`, which spec_unwritten() fills. */
 struct attn_search_options spec_search(const Spec *s, int32_t ids[2]);
 /* Returns the path to open. A relative path starts at the folder of the file
- * that contains it, one from --set at the current folder. */
+ * that contains it; a path from --set starts at the current folder. */
 char *spec_path(Arena *a, Pos written, const char *path);
-/* weight_names.c: returns the name in the weights file of a weight, by the
- * spec's `names`. docs/spec-weights.md lists the canonical names. */
+/* weight_names.c: returns the name that a weight has in the weights file,
+ * according to `names`. docs/spec-weights.md lists the canonical names. */
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical);
-/* weight_slices.c: finds the elements of a weight in the file. ours: the
- * canonical name with .weight or .bias. Never returns false for a loaded spec,
- * because spec_load() checks that all names fit. */
+/* weight_slices.c: finds the elements of a weight in the file. `ours` is the
+ * canonical name with .weight or .bias. Returns false only while a spec is
+ * being loaded: spec_load() checks that all slices fit. */
 bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
                       FileTensor *out);
 /* Returns the name under which a tensor is packed: the canonical name, with {i}
- * for the layer's number if the layers of a stack share the tensor and its
- * format.                                                                   */
+ * for the layer if all layers of the stack share the tensor and its format. */
 const char *spec_packed_name(Arena *a, const Spec *s, const char *canonical);
-/* Returns true if `unused` lists the tensor of the file. */
+/* Returns true if `unused` matches the name of the tensor. */
 bool spec_leaves_out(const Spec *s, const char *tensor);
-/* dtypes.c: returns the format of a matrix. readers: its Read bits; a tied
+/* dtypes.c: returns the format of a matrix. `readers` has its Read bits; a tied
  * table has several. */
 Dtype spec_dtype(const Spec *s, const char *canonical, int readers);
 /* names_check.c: checks the spec's `names` and the keys of `dtype` against the
  * weights of its model. Returns false after reporting all errors.           */
 typedef struct {
     const char *name; /* canonical name with .weight or .bias */
-    int layer;   /* number of the layer in its stack; -1: outside the layers */
-    int readers; /* Read bits of a matrix */
+    int layer;        /* number of the layer in its stack; -1: not in a layer */
+    int readers;      /* Read bits, if it is a matrix */
     int rank;
     int64_t dim[3];
 } WeightName;
 bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n);
-/* names_propose.c: proposes rows of `names` on stderr for a file that lacks the
- * expected names. Prints nothing if no tensor resembles one of the model's. */
+/* names_propose.c: proposes rows of `names` on stderr if the file lacks the
+ * expected names. Prints nothing if no tensor of the file resembles one of the
+ * model. */
 void spec_propose_names(Arena *a, const PackList *list,
                         const Safetensors *file);
-/* Returns the columns of a self-attention key that all heads share; 0 without
- * latent attention. */
+/* Returns the number of columns of a self-attention key that all heads share; 0
+ * without latent attention. */
 int64_t spec_shared_columns(const Spec *s);
 /* rotary.c: returns the number of rotated columns of a head, which is even. */
 int64_t spec_rotary_columns(const Spec *s, Side side);
-/* Sets rate[columns / 2] to the angles by which each pair of columns turns from
- * one position to the next, for positions below max_len. Returns the factor of
- * the rotated columns of queries and keys.                                  */
+/* Sets rate[columns / 2] to the angle by which each pair of columns rotates
+ * from one position to the next, for positions below max_len. Returns the
+ * factor by which rotated columns of queries and keys are multiplied. */
 double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
                    double *rate);
 /* Pages of the reference: rows of reference_pages.h. */
@@ -551,19 +556,20 @@ bool spec_has_field(const char *path);
 bool spec_field_one(const char *path);
 /* Returns a field's value in the spec as text; "" if it has none. */
 const char *spec_field_text(Arena *a, const Spec *s, const char *path);
-/* Returns the field that an unknown path means: another tool's word, or a
- * misspelled field; NULL if none is near. */
+/* Returns the field that an unknown path probably means (another tool's word,
+ * or a misspelled field); NULL if none is similar. */
 const char *spec_field_near(Arena *a, const char *path);
 char *spec_schema(Arena *a); /* returns the JSON Schema of specs */
-/* field_shown.c: returns the value of field i as a spec would write it; NULL if
- * it has none, or has no meaning for this kind of model. */
+/* field_shown.c: returns the value of field i as written in a spec; NULL if it
+ * has no value or does not apply to this kind of model. */
 const char *spec_field_value(Arena *a, const Spec *s, int i);
-/* Returns the keys of all fields that the shorthand i sets, ending with NULL;
- * NULL if field i is no shorthand. */
+/* Returns the keys of all fields that field i, a shorthand, sets, ending with
+ * NULL. NULL: field i is not a shorthand. */
 const char *const *spec_field_parts(int i);
-/* Returns the file's side of a row of `names`, as a spec would write it. */
+/* Returns the file's side of a row of `names`, as written in a spec. */
 const char *spec_name_value(Arena *a, const SpecName *n);
-/* attnc fields --format=json: returns what spec_print_fields() would print. */
+/* attnc fields --format=json: returns the contents of spec_print_fields() as
+ * JSON. */
 char *spec_fields_json(Arena *a, const char *key);
 
 #endif

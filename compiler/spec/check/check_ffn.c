@@ -1,4 +1,5 @@
-/* check_ffn.c: checks the numbers of experts, groups and choices. */
+/* check_ffn.c: checks the numbers of experts, expert groups and selected
+ * experts. */
 #include "spec/fields/fields.h"
 
 static const Pos nowhere;

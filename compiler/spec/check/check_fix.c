@@ -1,10 +1,10 @@
-/* check_fix.c: checks that calls can have the lengths that `fix` makes
- * constant. */
+/* check_fix.c: checks that the constant lengths set by `fix` are possible. */
 #include "spec/fields/fields.h"
 
 static const Pos nowhere;
 
-/* Reports an error if a key makes more rows than a sequence may have. */
+/* Reports an error if `key` sets more rows than `most`, the value of
+ * `most_key`. */
 static void check_most(const Spec *s, const char *key, const char *most_key,
                        int64_t rows, int64_t most)
 {
@@ -43,7 +43,8 @@ static void check_rows(Spec *s, const FieldState *state)
     }
 }
 
-/* Checks that fix.source, which counts learned rows, exceeds their number. */
+/* Checks that fix.source is greater than the number of learned rows, which it
+ * includes. */
 static void check_learned(Spec *s, const FieldState *state)
 {
     const int64_t rows = s->fix.source;
@@ -57,8 +58,8 @@ static void check_learned(Spec *s, const FieldState *state)
     note_at(nowhere, "fix.source counts the class token: make it more");
 }
 
-/* Checks that a call has room for the beam: a beam search runs several
- * hypotheses in one call. */
+/* Checks that fix.batch is at least the beam size, because a beam search
+ * decodes all hypotheses in one call. */
 static void check_batch(Spec *s, const FieldState *state)
 {
     (void)state;

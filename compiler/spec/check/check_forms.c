@@ -41,8 +41,9 @@ static void check_prefix(Spec *s, const FieldState *state)
     note_at(nowhere, "write [causal, prefix]");
 }
 
-/* Checks a mask from a file. In a model of `kind: attention`, keys have their
- * own max_len. */
+/* Checks a mask from a file: it has no prefix, and its size is the side's
+ * max_len squared or, for `kind: attention`, that of queries times that of
+ * keys. */
 static void check_mask_file(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -137,8 +138,8 @@ static void check_even(const Spec *s, const char *key, int64_t d)
              key, (long long)least, (long long)d);
 }
 
-/* Checks that the width of sinusoids, which is that of the embeddings they are
- * added to, is even. */
+/* Checks that the width of the embeddings, to which sinusoids are added, is
+ * even. */
 static void check_sinusoids(Spec *s, const FieldState *state)
 {
     bool narrow = s->embed_project == ProjectSum;
@@ -185,8 +186,8 @@ static void check_rotary(Spec *s, const FieldState *state)
     }
 }
 
-/* Checks the numbers of relative positions. Half of the buckets stand for one
- * distance each, in either direction. */
+/* Checks the sizes of relative positions. In each direction, half of the
+ * buckets stand for a single distance. */
 static void check_relative(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -223,14 +224,14 @@ static void check_ffn(Spec *s, const FieldState *state)
 
 /* ---- mixing ---- */
 
-/* True if the key was inherited and `mix` was set later. */
+/* True if an inherited key was written before a later source set `mix`. */
 static bool below_mix(const Spec *s, const char *key)
 {
     return spec_pos(s, key).src->rank < spec_pos(s, "mix.type").src->rank;
 }
 
-/* Reports masks of layers that cannot have one: a recurrent state depends on
- * all earlier rows, a convolution on the rows of its kernel. */
+/* Rejects masks on layers without attention: a recurrent state depends on all
+ * earlier rows, and a convolution on the rows of its kernel. */
 static void check_mix_mask(const Spec *s, Side side)
 {
     const MaskSpec *m = &s->side[side].mask;
@@ -254,7 +255,8 @@ static void check_mix_mask(const Spec *s, Side side)
             "mix is here; mix.kernel says how many rows there are");
 }
 
-/* Rejects positions that act on attention's scores, queries or keys. */
+/* Rejects positions that change attention scores, queries or keys, because the
+ * layer has none of these. */
 static void check_mix_positions(const Spec *s)
 {
     const bool scores = s->positions == PosRotary
@@ -272,8 +274,8 @@ static void check_mix_positions(const Spec *s)
                                      "more than the order of the rows");
 }
 
-/* Checks that a kernel reaches less than max_len rows, to either side in an
- * encoder, back in a decoder. */
+/* Checks that a kernel reaches fewer than max_len rows: to each side in an
+ * encoder, backwards in a decoder. */
 static void check_reach(const Spec *s, Side side)
 {
     const int64_t rows = (s->mix_kernel - 1) * s->mix_dilation;
@@ -290,7 +292,8 @@ static void check_reach(const Spec *s, Side side)
     note_at(spec_pos(s, key), "max_len is here");
 }
 
-/* Checks options of a convolution that need one or two products. */
+/* Checks options of a convolution that require products, or require it to be
+ * depthwise. */
 static void check_convolution_parts(const Spec *s)
 {
     const bool product = !s->mix_depthwise || s->mix_pointwise;
@@ -425,7 +428,7 @@ static void check_classes(Spec *s, const FieldState *state)
     }
 }
 
-/* Reports details of a dense layer that is absent. */
+/* Reports options of a head's dense layer if the head has no such layer. */
 static void check_dense(Spec *s, const FieldState *state)
 {
     static const char *const details[] = { "head.dense.activation",
@@ -460,8 +463,8 @@ static void check_project(Spec *s, const FieldState *state)
             "embedding.project: sum, or tokens, has one");
 }
 
-/* Checks the widths of tied logits: one table serves look-ups and the head's
- * product, so they must agree. */
+/* Checks that the embedding and the head have the same width if logits are
+ * tied, because both use one table. */
 static void check_tied_width(Spec *s, const FieldState *state)
 {
     int64_t head = s->head_width > 0 ? s->head_width : s->d_model;

@@ -5,8 +5,8 @@ static const Pos nowhere;
 
 #define LATENT "attention.latent."
 
-/* Reports details that are given without latent attention, unless they were
- * inherited and latent attention was removed later. */
+/* Reports options of latent attention if the model does not use it. Inherited
+ * options are accepted if a later source turned it off. */
 static void check_latent_details(const Spec *s, const FieldState *state)
 {
     static const char *const details[] = { LATENT "q_rank", LATENT "rope_dims",
@@ -49,8 +49,8 @@ static void check_latent_heads(const Spec *s, Side side)
             "d_k is both, a head's own columns and those that all share");
 }
 
-/* Checks that rotary positions fit in the columns of a key that all heads
- * share, the only ones they rotate. */
+/* Checks that rotary positions rotate only those columns of a key that all
+ * heads share. */
 static void check_turned(const Spec *s, const FieldState *state)
 {
     if (s->positions != PosRotary

@@ -1,5 +1,5 @@
-/* check_scans.c: checks the direction and the first state of recurrent decoder
- * layers, in all rows of a pattern. */
+/* check_scans.c: checks the direction and the initial state of recurrent
+ * layers, including those from a pattern. */
 #include "spec/fields/fields.h"
 
 static const Pos nowhere;
@@ -36,8 +36,8 @@ static bool same_cell(const Spec *a, const Spec *b)
         && a->mix_cell == b->mix_cell && a->mix_width == b->mix_width;
 }
 
-/* Checks that each decoder layer has an encoder layer with a state of the same
- * kind. */
+/* Checks that each decoder layer that starts with the source's state has an
+ * encoder layer with the same kind of state. */
 static void check_sources(const Spec *s)
 {
     const int64_t n = s->side[SideEncoder].N, m = s->side[SideDecoder].N;
@@ -69,7 +69,7 @@ static bool sees_source(const Spec *layer, Side side)
     return layer->attention_cross;
 }
 
-/* Checks that a decoder depends on its source, by its first state or by
+/* Checks that a decoder depends on its source, through its initial state or
  * cross-attention. */
 static void check_start(const Spec *s)
 {

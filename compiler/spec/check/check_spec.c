@@ -1,6 +1,6 @@
-/* check_spec.c: checks that involve several fields: shapes that match, sizes
- * that do not overflow, tokens within the vocabulary. A check is a function and
- * a row of a table; check_forms.c has more. */
+/* check_spec.c: checks that involve several fields, e.g. that shapes match,
+ * sizes do not overflow, and token ids are in the vocabulary. Each check is a
+ * function and a row of a table. check_forms.c has more checks. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -53,8 +53,8 @@ static void check_width(Spec *s, const FieldState *state)
     }
 }
 
-/* Checks h_kv: key head g serves the h / h_kv query heads from g h / h_kv
- * on. */
+/* Checks that h_kv divides h, because each key head serves h / h_kv consecutive
+ * query heads. */
 static void check_kv(Spec *s, const FieldState *state)
 {
     (void)state;
@@ -72,8 +72,8 @@ static void check_kv(Spec *s, const FieldState *state)
     }
 }
 
-/* Checks that absent projections leave the width that attention expects,
- * because rows then keep the width d_model. */
+/* Checks that a missing projection leaves rows of the width that attention
+ * expects; without it, rows have d_model columns. */
 static void check_identity(Spec *s, const FieldState *state)
 {
     const SpecSide *side = &s->side[SideEncoder];
@@ -177,8 +177,8 @@ static void check_shared(Spec *s, const FieldState *state)
     }
 }
 
-/* Drops ties to matrices that this kind of model lacks. Reports them as an
- * error unless they were inherited. */
+/* Drops ties to matrices that this kind of model lacks. Reports an error
+ * instead if the ties were not inherited. */
 static bool drop_ties(Spec *s)
 {
     int source = s->input == InputTokens ? TieSource : 0;

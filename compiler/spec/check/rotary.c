@@ -1,7 +1,7 @@
-/* rotary.c: the frequencies of rotary positions, computed when a model is
- * compiled: a table and a factor, either as in [Su et al. 2021] or stretched
- * for texts longer than those of the training. Scalings that depend on a text's
- * length use the maximum length for all texts. */
+/* rotary.c: computes the frequencies of rotary positions at compile time: a
+ * table of rates and a factor, unscaled [Su et al. 2021] or scaled for texts
+ * longer than the training texts. If a scaling depends on the length of the
+ * text, the maximum length is used for all texts. */
 #include <math.h>
 
 #include "spec/fields/fields.h"
@@ -27,9 +27,9 @@ static double unscaled(const Stretch *x, int64_t pair)
     return pow(x->base, -2 * (double)pair / x->dims);
 }
 
-/* Returns the rate of a pair with a base that grows with the maximum length, so
- * that the slowest pair turns as far as in training, and the fastest one at its
- * original rate. */
+/* Returns the rate of a pair if the base grows with the maximum length: the
+ * slowest pair turns no further than in training, and the fastest one keeps its
+ * rate. */
 static double dynamic(const Stretch *x, int64_t pair)
 {
     const double f = x->is->factor;
@@ -41,8 +41,8 @@ static double dynamic(const Stretch *x, int64_t pair)
     return unscaled(&longer, pair);
 }
 
-/* Returns the rate of a pair: divided by the factor for long waves, unchanged
- * for short ones, interpolated between. */
+/* Returns the rate of a pair: divided by `factor` for long wavelengths,
+ * unchanged for short ones, interpolated in between. */
 static double llama3(const Stretch *x, int64_t pair)
 {
     const double low = x->is->low_freq, high = x->is->high_freq;
@@ -53,15 +53,15 @@ static double llama3(const Stretch *x, int64_t pair)
     return (1 - kept) * rate / x->is->factor + kept * rate;
 }
 
-/* Returns the (fractional) pair that makes this number of turns in the longest
- * training text. */
+/* Returns the pair, as a fractional index, that makes `turns` turns in the
+ * longest training text. */
 static double pair_of(const Stretch *x, double turns)
 {
     return x->dims * log(x->original / (turns * 2 * pi)) / (2 * log(x->base));
 }
 
-/* Returns the rate of a pair [Peng et al. 2023]: between the pairs of beta_fast
- * and beta_slow it falls to 1 / factor of its value. */
+/* Returns the rate of a pair [Peng et al. 2023]. From the pair of beta_fast to
+ * that of beta_slow, the rate falls linearly to 1 / factor of its value. */
 static double yarn(const Stretch *x, int64_t pair)
 {
     double first = pair_of(x, x->is->beta_fast);

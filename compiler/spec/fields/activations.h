@@ -1,13 +1,13 @@
-/* activations.h: the table of activations. The enum, the words of a spec, the
- * oracle and the kernels are generated from it.
+/* activations.h: the table of activations. It defines the enum, the words in a
+ * spec, the oracle's functions and the kernels.
  *
  *  text     the word in a spec, in dumps and in kernel names
- *  gated    the word for act(w1 x) * other(w3 x); NULL: there is no such form
- *  other    the activation of w3 x there; None: w3 x itself
- *  formula  of a double x, for the oracle. NaN stays NaN.
+ *  gated    the word for act(w1 x) * other(w3 x); NULL: no gated form
+ *  other    the activation of w3 x in the gated form; None: w3 x itself
+ *  formula  the value for a double x, for the oracle; NaN stays NaN
  *
- * To add an activation, add a row here and a kernel piece. A file includes this
- * after defining ACT, which is undefined again at the end. */
+ * To add an activation, add a row here and a kernel piece. Define ACT before
+ * you include this file, which undefines it. */
 #ifndef ACT
 #define ACT(...)
 #endif

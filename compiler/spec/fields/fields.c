@@ -1,5 +1,5 @@
-/* fields.c: the table of the spec's fields; its rows are in fields_*.h.
- * Defaults are the paper's base model wherever it has the field. */
+/* fields.c: the table of the spec's fields; its rows are in fields_*.h. If the
+ * base model of the paper has a field, its value there is the default. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -38,8 +38,8 @@
 #define SPREAD(k, w, kinds_, d)                                               \
     { .key = k, .type = FieldSpread, .words = w, .kinds = kinds_,             \
       .preset = "", .doc = d }
-/* A member of SpecSide: one key sets it for both sides, and each side has a
- * key. */
+/* The rows for a member of SpecSide: a key that sets both sides, and a key for
+ * each side. */
 #define SIDES(key, member, most, also, preset, encoder, decoder, what, does)  \
     SPREAD(key, WORDS(key ".encoder", key ".decoder"), Model | (also),        \
            what " " does),                                                    \
@@ -48,7 +48,7 @@
     INT(key ".decoder", side[SideDecoder].member, 1, most, Target_, preset,   \
         decoder, what " of the decoder " does)
 
-/* The words of each enum, in the order of its constants in spec.h. */
+/* The words of each enum, in the order of the enum's constants in spec.h. */
 static const char *const kinds[] = { "encoder-decoder", "encoder", "decoder",
                                      "attention", NULL };
 static const char *const masks[] = { "none", "causal", "prefix", NULL };
@@ -132,8 +132,8 @@ static void decoder_d_k(Spec *s)
     s->side[SideDecoder].d_k = head_share(s, SideDecoder);
 }
 
-/* Sets the default of d_v: d_model / h, not d_k, because rows B of the paper's
- * Table 3 vary d_k alone. */
+/* Sets the default of d_v to d_model / h. It does not follow d_k, because rows
+ * B of the paper's Table 3 vary d_k alone. */
 static void encoder_d_v(Spec *s)
 {
     s->side[SideEncoder].d_v = head_share(s, SideEncoder);
@@ -144,7 +144,7 @@ static void decoder_d_v(Spec *s)
     s->side[SideDecoder].d_v = head_share(s, SideDecoder);
 }
 
-/* Leaves 0 as the default, which other code replaces: spec.c by the number of
+/* Leaves the default at 0. Other code replaces it: spec.c by the number of
  * lines of a file, build_layer.c by the scale of scores for d_k. */
 static void follow_later(Spec *s)
 {

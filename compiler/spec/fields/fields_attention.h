@@ -9,8 +9,8 @@ MASK("masking.encoder", side[SideEncoder].mask, Source_ | Attention, "none",
 MASK("masking.decoder", side[SideDecoder].mask, Target_, "causal",
      "The decoder's self-attention has this mask."),
 
-/* before positions, because their default number of rotary columns follows from
- * these */
+/* These rows come before positions, whose number of rotary columns has a
+ * default that is derived from them. */
 INT("attention.latent.kv_rank", latent_kv, 0, MostWidth, Model, "0", NULL,
     "Latent attention: keys and values of self-attention are computed from "
     "this many columns, the product kv_down and its norm. q_down has a norm, "

@@ -52,7 +52,7 @@ ENUM("parallel", parallel, parallels, Encoder | Decoder, "false", NULL,
          "its name it is f of w2 (f(w1 x) * (w3 x)). clipped_swiglu is "
          "quick_gelu of w1 x, limited to 7, times w3 x, limited to -7 and 7, "
          "plus 1." },
-/* before the biases, whose defaults follow from these */
+/* These rows come before the biases, whose defaults are derived from them. */
 SPREAD("projections",
        WORDS("projections.q", "projections.k", "projections.v",
              "projections.o"),

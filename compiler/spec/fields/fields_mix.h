@@ -1,5 +1,5 @@
-/* fields_mix.h: rows of the field table (fields.c) for how a layer mixes
- * rows. */
+/* fields_mix.h: rows of the field table (fields.c) that describe how a layer
+ * mixes rows. */
 /* clang-format off */
 SPREAD("mix", WORDS("mix.type"), Model,
        "A layer mixes the rows of a sequence in this way."),

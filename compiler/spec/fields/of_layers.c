@@ -1,5 +1,5 @@
-/* of_layers.c: answers questions of other directories about one layer, or about
- * all layers of a stack. */
+/* of_layers.c: queries about one layer, or all layers of a stack, for other
+ * directories. */
 #include <string.h>
 
 #include "spec/fields/fields.h"

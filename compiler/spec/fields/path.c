@@ -1,5 +1,5 @@
-/* path.c: positions at which fields of a spec were written, and paths relative
- * to their files. */
+/* path.c: returns the positions at which fields were written, and resolves
+ * paths relative to the file that contains them. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -24,8 +24,8 @@ bool spec_has(const Spec *s, const char *key)
     return s->field_pos[field_row(key)].src != NULL;
 }
 
-/* Returns the position of the field, else of another field in its group, else
- * of the top of the spec. */
+/* Returns the position of the field. If it has none, returns that of another
+ * field in the same group, or else the top of the spec. */
 Pos spec_pos(const Spec *s, const char *key)
 {
     int row = field_find(key);
@@ -58,8 +58,8 @@ int field_of_name(const char *path)
     return -1;
 }
 
-/* Returns the key under which a side's value was written. The table has the
- * keys of the two sides after the key of both. */
+/* Returns the key under which a side's value was written. In the table, the key
+ * for both sides precedes the keys of the two sides. */
 const char *side_key(const Spec *s, const char *key, Side side)
 {
     int row = field_row(key), own = row + 1 + (int)side;

@@ -1,15 +1,15 @@
-/* weight_names.c: the weight map, from canonical names to names in the file. A
- * row replaces the first segments of a name; {i} stands for a layer's number.
- * If several rows match, the one with the most segments is used. names_read.c
- * reads the rows; weight_slices.c handles rows that select a part of a
- * tensor. */
+/* weight_names.c: the weight map, which converts canonical names to names in
+ * the file. A row replaces the first segments of a name; {i} stands for a
+ * layer's number. If several rows match, the one with the most segments
+ * applies. names_read.c reads the rows; weight_slices.c handles rows that
+ * select a part of a tensor. */
 #include <string.h>
 
 #include "base/strings.h"
 #include "spec/fields/fields.h"
 
-/* Every weight that a model can have, with {s} for encoder or decoder. All have
- * .weight; all have .bias too, except embeddings, tables of positions and class
+/* All weights that a model can have, with {s} for encoder or decoder. Each has
+ * .weight. Each also has .bias, except embeddings, position tables and class
  * tokens. */
 /* clang-format off */
 const char *const weight_names[] = {
@@ -166,8 +166,8 @@ static bool has_value(const SpecName *row, NameWay way)
     return row->theirs || row->is_constant;
 }
 
-/* Returns the row for the first n bytes of a name, which are complete segments,
- * if the row provides this part. */
+/* Returns the row whose name is the first n bytes of `name`, which end at a
+ * segment; NULL if there is none or it does not provide this part. */
 static const SpecName *row_of(const Spec *s, const char *name, size_t n,
                               NameWay way)
 {
@@ -182,8 +182,8 @@ static const SpecName *row_of(const Spec *s, const char *name, size_t n,
     return row && has_value(row, way) ? row : NULL;
 }
 
-/* Copies a name, with {i} for its first number (a layer) if `layers` is set,
- * and {e} for its second (an expert) if `experts` is set. */
+/* Copies a name. If `layers` is set, {i} replaces its first number, the layer;
+ * if `experts` is set, {e} replaces its second number, the expert. */
 static void any_number(const char *name, char *text, size_t size, bool layers,
                        bool experts)
 {
@@ -230,12 +230,12 @@ static size_t beginning(const char *name, size_t segments)
     return (size_t)(at - name);
 }
 
-/* Prefers the row with the most segments; among equals, a row with a number to
- * one with {i} or {e}. */
+/* Searches the longest names first. Among names of the same length, an exact
+ * layer or expert number comes before {i} or {e}. */
 const SpecName *names_find(const Spec *s, const char *canonical, NameWay way,
                            NameMatch *m)
 {
-    enum { Ways = 4 }; /* two bits: {i} and {e} in place of numbers */
+    enum { Ways = 4 }; /* two bits: use {i}, use {e} */
     char name[Ways][MostNameBytes + 1];
     const size_t segments = s->names.n ? segments_of(canonical) : 0;
 

@@ -1,7 +1,7 @@
-/* names_check.c: checks `names` against the weights of the model. Every row of
+/* names_check.c: checks `names` against the model's weights. Every row of
  * `names` and every key of `dtype` must apply to a weight, and no two weights
- * may be the same elements of the file: matrices that share a tensor must be
- * one weight of the model (embedding.tie). */
+ * may have the same elements of the file. Matrices that share a tensor must be
+ * tied (embedding.tie), which makes them one weight. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,9 +33,9 @@ static void mark_rows(const Spec *s, const char *weight, bool *used)
     }
 }
 
-/* Returns the first parts of a weight's name, the same number of parts as `row`
- * has, with {i} where `row` has it. Returns NULL if only one of the two has a
- * layer number at some part. */
+/* Returns the beginning of a weight's name with the same number of segments as
+ * `row`, and with {i} if `row` has it there. Returns NULL if only one of the
+ * two has a layer number in some segment. */
 static const char *row_beginning(Arena *a, const char *row, const char *weight)
 {
     char *name = arena_strdup(a, "");
@@ -54,8 +54,8 @@ static const char *row_beginning(Arena *a, const char *row, const char *weight)
     return name;
 }
 
-/* Returns the name most similar to the row, or NULL. It searches only the first
- * layers, because the others have the same names. */
+/* Returns the weight name most similar to the row, or NULL. Searches only the
+ * first layers, because later layers have the same names. */
 static const char *nearest_weight(const WeightNames *m, const char *row)
 {
     VEC(const char *) names = { 0 };
@@ -123,8 +123,8 @@ static void idle_row(const WeightNames *m, const char *thing, const NamedRow *n)
                          "names");
 }
 
-/* True if --set changed the model after the row was written, so that the row
- * may no longer apply. */
+/* True if --set changed any field after the row was written; the row may then
+ * no longer apply. */
 static bool overridden(const Spec *s, const NamedRow *n)
 {
     for (int i = 0; i < n_fields; i++)
@@ -133,9 +133,10 @@ static bool overridden(const Spec *s, const NamedRow *n)
     return false;
 }
 
-/* Reports rows that apply to nothing in the model. what: plural of the rows
- * ("rows of names"); thing: what each should apply to ("a weight"). Rows
- * inherited by `extends` are exempt, because they may be for another model. */
+/* Reports rows that apply to nothing in the model. `what` names the rows in the
+ * plural ("rows of names"), `thing` names what each should apply to ("a
+ * weight"). Rows from an extended spec are exempt, because they may be for
+ * another model. */
 static void check_idle(const WeightNames *m, const char *what,
                        const char *thing, const NamedRow *row, int n)
 {
@@ -195,16 +196,16 @@ static int by_origin(const void *a, const void *b)
     return strcmp(x->weight, y->weight);
 }
 
-/* True if a row maps all layers to one tensor, and both weights are this
- * tensor. */
+/* True if the same row maps both weights to one tensor on purpose, because it
+ * maps all layers to it. */
 static bool meant(const Origin *x, const Origin *y)
 {
     return x->row == y->row && names_one_tensor(x->row)
         && x->from.first == y->from.first && x->from.slice == y->from.slice;
 }
 
-/* True if two slices of a tensor, in order, may overlap. Slices described in
- * different ways count as overlapping: rows always cross columns. */
+/* True if two slices of a tensor, sorted by position, may overlap. Slices with
+ * different layouts count as overlapping. */
 static bool overlap(const FileTensor *x, const FileTensor *y)
 {
     if (x->slices && x->slices == y->slices && x->slice != y->slice)
@@ -242,7 +243,7 @@ static bool same_shape(const WeightName *x, const WeightName *y)
         && memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim) == 0;
 }
 
-/* Reports layers of different shapes that share one tensor. */
+/* Reports two layers of different shapes that share one tensor. */
 static void other_shape(Arena *a, const Origin *x, const Origin *y)
 {
     error_at(x->row->key, "'%s' would be '%s' and '%s', which is %s, not %s",
@@ -291,8 +292,8 @@ static void check_elements(const WeightNames *m)
 
 /* ---- dtypes ---- */
 
-/* Returns the matrices, and the names that stand for all look-up tables and for
- * all matrices that compute logits. */
+/* Returns the matrices and, as names for the keys of `dtype`, the two that
+ * stand for all look-up tables and for all matrices that compute logits. */
 static WeightNames matrices_of(const WeightNames *all)
 {
     VEC(WeightName) list = { 0 };

@@ -1,6 +1,6 @@
-/* names_propose.c: proposes rows of `names` for a file of weights with other
- * names than the spec expects. It matches tensors by the words that other tools
- * use, and by shapes. A row is proposed only if exactly one tensor matches. */
+/* names_propose.c: proposes rows of `names` if the weights file uses other
+ * names than the spec expects. It matches tensors by words that other tools
+ * use, and by shapes. It proposes a row only if exactly one tensor matches. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <fnmatch.h>
@@ -11,14 +11,14 @@
 
 enum { LongName = 256 };
 
-typedef struct {      /* a weight with its bias, of the model or of the file,
-                         in all layers */
+typedef struct {      /* a weight and its bias, in the model or the file, in all
+                         layers */
     const char *name; /* with {i}, without .weight or .bias */
     int rank, layers; /* number of layers that have it; 0: outside the layers */
     int64_t dim[2];   /* shape of its weight; 0: it has none */
-    const char *from; /* for the model's: the matching name in the file;
-                         NULL: none found */
-    bool missing;     /* for the model's: absent from the file */
+    const char *from; /* for the model's: matching name in the file; NULL:
+                         none */
+    bool missing;     /* for the model's: not in the file */
     bool turned;      /* for the model's: the match is stored as [in, out] */
     bool taken;       /* for the file's: already matched */
 } Module;
@@ -33,8 +33,8 @@ typedef struct {
     bool flat; /* the file has no layers: the model's layers share weights */
 } Proposal;
 
-/* For each weight, the ends of its name in other tools, the likeliest first. A
- * * matches any text. */
+/* The endings that each weight's name has in other tools, the most likely
+ * first. A * matches any text. */
 static const struct {
     const char *ours, *theirs;
 } looks[] = {
@@ -95,8 +95,8 @@ static const struct {
 };
 
 /* ---- modules ---- */
-/* Returns the name with {i} in place of its first number, and sets *layer to
- * the number, or to -1 if there is none. */
+/* Returns the name with {i} in place of its first number. Sets *layer to that
+ * number, or to -1 if there is none. */
 static char *with_hole(Arena *a, const char *name, long *layer)
 {
     *layer = -1;
@@ -208,7 +208,8 @@ static bool has(const char *name, const char *word)
     return strcasestr(name, word) != NULL;
 }
 
-/* True if the words for parts of a model (attention, encoder, ...) agree. */
+/* True if both names have the same words for parts of a model (attention,
+ * encoder, ...). */
 static bool fits_part(const Proposal *p, const char *ours, const char *theirs)
 {
     const bool cross = has(ours, "cross_attn");
@@ -237,7 +238,7 @@ static bool fits_layers(const Proposal *p, const Module *ours,
         || ((ours->layers == 1 || p->flat) && theirs->layers == 0);
 }
 
-/* True if the file's name ends in the word, at the boundary of a part. */
+/* True if the last segments of `name` match `word`. */
 static bool ends_in(const char *name, const char *word)
 {
     char pattern[80];
@@ -247,8 +248,8 @@ static bool ends_in(const char *name, const char *word)
         || fnmatch(pattern, name, FNM_CASEFOLD) == 0;
 }
 
-/* Returns the only unmatched module of the file that fits and whose name ends
- * in `word` (NULL: has any name). Returns NULL if none or several fit. */
+/* Returns the module of the file that fits and whose name ends with `word`
+ * (NULL: any name), if exactly one unmatched module does; else NULL. */
 static Module *only_one(Proposal *p, const Module *ours, const char *word,
                         bool *turned)
 {
@@ -351,7 +352,7 @@ static Module *ours_of(Proposal *p, const char *stack, const char *part)
     return NULL;
 }
 
-/* Finds a single tensor that holds q, k and v. */
+/* Finds a tensor in which q, k and v are concatenated. */
 static void find_fused(Proposal *p, Rows *r, const char *stack)
 {
     static const char *const words[] = { "c_attn", "qkv_proj", "qkv", "wqkv",

@@ -1,6 +1,6 @@
 /* names_read.c: reads the rows of `names`, the weight map. A row is a name or a
- * map. A map says that our weights are slices of a tensor in the file, that the
- * tensor is transposed or scaled there, or that our weight is a constant. */
+ * map. A map describes weights that are slices of a tensor in the file, a
+ * tensor that is transposed or scaled, or a weight that is constant. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -28,8 +28,8 @@ static bool read_tensor(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
     return true;
 }
 
-/* Reads the list of parts. Each continues the name of the row: [q, k, v] of
- * self_attn. */
+/* Reads the list of parts. Each part is appended to the row's name: [q, k, v]
+ * under self_attn means self_attn.q and so on. */
 static bool read_slices(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
 {
     if (n->nparts)
@@ -195,8 +195,8 @@ static bool good_pair(const Yaml *ours, const SpecName *n)
     return false;
 }
 
-/* Adds a row, which replaces a row of the same name from another file or from
- * --set. */
+/* Adds a row. It replaces a row with the same name that another file or --set
+ * wrote. */
 static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
 {
     if (!good_pair(ours, name))

@@ -1,6 +1,5 @@
-/* weight_slices.c: handles rows of `names` that describe slices, because a
- * tensor of the file may hold several weights. Computes where the elements of a
- * weight are in the file. */
+/* weight_slices.c: finds the elements of a weight in the file. A tensor of the
+ * file may hold several weights; rows of `names` then describe the slices. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,7 @@
 
 /* ---- sizes ---- */
 
-/* the products of a layer; no other weights can be slices */
+/* the products of a layer, which are the only weights that can be slices */
 static const char *const products[] = { "q",      "k",       "v",     "o",
                                         "w1",     "w2",      "w3",    "q_rope",
                                         "k_rope", "kv_down", "q_down" };
@@ -76,8 +75,8 @@ static int64_t size_of(const Spec *s, const char *name, bool columns)
 
 /* ---- slices ---- */
 
-/* Returns a part's rows or columns in one group of the file's tensor, or -1
- * after reporting an error. Sizes are 0 for an absent stack. */
+/* Returns the rows or columns of `part` in one group of the file's tensor, or
+ * -1 after reporting an error. A stack that the model lacks has size 0. */
 static int64_t slice_of(const Spec *s, const SpecName *n, const char *part,
                         int64_t groups)
 {
@@ -112,7 +111,7 @@ bool slices_fit(const Spec *s, const SpecName *n, FileTensor *out)
     return true;
 }
 
-/* Returns the spec of the layer that has the weight. */
+/* Returns the spec of the layer that the weight belongs to. */
 static const Spec *of_layer(const Spec *s, const char *ours)
 {
     const bool decoder = !strncmp(ours, "decoder.", 8);
@@ -158,7 +157,7 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
 
 /* ---- packed ---- */
 
-/* True if the name is specific to one layer, by its number. */
+/* True if the name contains a layer number. */
 static bool of_one_layer(const char *ours)
 {
     char any[MostNameBytes + 1];
@@ -167,8 +166,8 @@ static bool of_one_layer(const char *ours)
     return strcmp(any, ours) != 0;
 }
 
-/* True if some row of `names` or key of `dtype` applies to this layer's tensor
- * alone. */
+/* True if a row of `names` or a key of `dtype` applies to this layer's weight
+ * only. */
 static bool has_own(const Spec *s, const char *canonical)
 {
     const SpecDtype *row = dtype_rows(&s->dtype, canonical, 0).here;

@@ -1,7 +1,8 @@
-/* fields_schema.c: the table of fields as a JSON Schema (draft 2020-12), with
- * which editors complete and check specs. It covers each field of one file:
- * types, ranges, words, and the fields that a kind has and needs. It covers
- * neither conditions between fields nor the contents of an extended file. */
+/* fields_schema.c: prints the table of fields as a JSON Schema (draft 2020-12),
+ * with which editors complete and check specs. The schema covers each field of
+ * one file: types, ranges, words, and which fields a kind has and requires. It
+ * does not cover conditions between fields or the contents of an extended
+ * spec. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,9 @@ static json_t *words_schema(const char *const *words)
     json_t *list = json_array();
     for (int i = 0; words[i]; i++) {
         json_array_append_new(list, json_string(words[i]));
-        if (strcmp(words[i], "false") == 0) /* YAML reads this as a boolean */
+        if (strcmp(words[i], "false") == 0) /* YAML reads false as a boolean */
             json_array_append_new(list, json_false());
-        if (strcmp(words[i], "true") == 0) /* in YAML this is a boolean too */
+        if (strcmp(words[i], "true") == 0) /* YAML reads true as a boolean */
             json_array_append_new(list, json_true());
     }
     return json_pack("{s:o}", "enum", list);
@@ -145,7 +146,7 @@ static json_t *value_schema(Arena *a, const Field *f)
     }
 }
 
-/* Adds the default of a field, unless it is a rule in words. */
+/* Adds the default of a field, unless it is described in words. */
 static void add_default(Arena *a, json_t *to, const Field *f)
 {
     int64_t whole;
@@ -173,8 +174,8 @@ static bool under(int row, const char *path)
         || field_below(fields[row].key, path);
 }
 
-/* Returns the path of the child of `group` that a row belongs to: "norm.place"
- * for a row below "norm". NULL: the row is not below the group, or an earlier
+/* Returns the path of the child of `group` that contains the row, e.g.
+ * "norm.place" in "norm". NULL: the row is not below the group, or an earlier
  * row has the same child. */
 static const char *child_of(Arena *a, int row, const char *group)
 {
@@ -198,8 +199,8 @@ static bool has_below(const char *path)
     return false;
 }
 
-/* Returns a field's description with the conditions under which it has a
- * meaning, e.g. "For positions.type sinusoidal or rotary." */
+/* Returns a field's description, with the conditions under which the field
+ * applies, e.g. "For positions.type sinusoidal or rotary." */
 static const char *meaning_of(Arena *a, const Field *f)
 {
     const char *text = f->doc;
@@ -220,8 +221,8 @@ static const char *meaning_of(Arena *a, const Field *f)
 
 static json_t *properties(Arena *a, const char *group);
 
-/* Returns the schema of a map. A key may also be a path, as in `norm.place:
- * pre`; the schema does not check such keys. */
+/* Returns the schema of a map. The schema does not check keys written as paths,
+ * such as `norm.place: pre`. */
 static json_t *map_schema(Arena *a, const char *path)
 {
     return json_pack("{s:s, s:b, s:{s:b}, s:o}", "type", "object",
@@ -262,8 +263,8 @@ static json_t *properties(Arena *a, const char *group)
 
 /* ---- kinds ---- */
 
-/* True if the kind has any row at or below `path`; with has = false, if the
- * kind lacks any. */
+/* True if some row at or below `path` exists for the kind or, with has = false,
+ * if some row does not. */
 static bool any_of(const char *path, unsigned kind, bool has)
 {
     for (int i = 0; i < n_fields; i++)
@@ -272,7 +273,7 @@ static bool any_of(const char *path, unsigned kind, bool has)
     return false;
 }
 
-/* True if the row has a meaning only for some values of another field. */
+/* True if the row applies only for some values of another field. */
 static bool of_a_form(int row)
 {
     for (int i = 0; i < n_field_links; i++)
@@ -292,8 +293,8 @@ static bool needed(const char *path, unsigned kind)
     return false;
 }
 
-/* Returns a schema that rejects keys which the kind lacks. With `whole` it also
- * requires the keys that the kind needs; without, another file may have
+/* Returns a schema that rejects keys that the kind lacks. With `whole` it also
+ * requires the keys that the kind needs; without it, another file may provide
  * them. */
 static json_t *kind_schema(Arena *a, const char *group, unsigned kind,
                            bool whole)

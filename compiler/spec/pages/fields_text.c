@@ -38,7 +38,7 @@ static const char *kinds_of(Arena *a, const Field *f)
     return text;
 }
 
-/* Returns true if a field has one of these keys, or is below one. */
+/* Returns true if the field is one of these keys or below one of them. */
 static bool is_asked(const Field *f, const char *const *keys)
 {
     for (int i = 0; keys[i]; i++)

@@ -1,5 +1,5 @@
-/* formulas.c: prints the formulas that a model computes, for readers who
- * reimplement it; a part of the format's reference. */
+/* formulas.c: prints the formulas that a model computes, a page of the
+ * reference for readers who reimplement it. */
 #include "base/strings.h"
 #include "spec/fields/fields.h"
 

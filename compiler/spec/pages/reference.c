@@ -1,5 +1,6 @@
 /* reference.c: the pages of the spec's reference: plain text for `attnc
- * fields`, Markdown for docs/spec*.md. Each is a row of reference_pages.h. */
+ * fields`, Markdown for docs/spec*.md. Each page is a row of
+ * reference_pages.h. */
 #include "spec/fields/fields.h"
 
 /* ---- texts ---- */
@@ -245,7 +246,7 @@ static void print_list_of_pages(const Page *p)
 }
 
 /* The sections of the page of keys. Each lists its top-level keys;
- * print_field_rows() adds the keys below them. */
+ * print_field_rows() prints the keys below them too. */
 static const struct {
     const char *title, *const keys[10];
 } subjects[] = {

@@ -1,4 +1,4 @@
-/* explain_keys.c: explains unknown keys by the tables of hints. */
+/* explain_keys.c: explains unknown keys, using the tables of hints. */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static const Pos nowhere;
 
-typedef struct { /* keys to leave out, with the reason they share */
+typedef struct { /* unknown keys to remove for the same reason */
     const char *why;
     VEC(const KeyValue *) keys;
 } LeftOut;
@@ -51,7 +51,7 @@ static const Yaml *scalar_of(Arena *a, const char *text, Pos pos)
     return v;
 }
 
-/* Returns a value from the tables as if it were written at `pos`. */
+/* Returns a value from the tables, positioned as if written at `pos`. */
 static const Yaml *hint_value(Arena *a, const char *text, Pos pos)
 {
     Source *src = arena_alloc(a, sizeof *src);
@@ -75,7 +75,8 @@ static bool sets_only(const char *path, const char *key)
     return f->type == FieldSpread && !f->words[1] && !strcmp(f->words[0], key);
 }
 
-/* Returns the field's value so far: from file `of` (NULL: any), or a hint. */
+/* Returns the value that the field has so far, written or from a hint. A
+ * written value counts only if it is from file `of` (NULL: any file). */
 static const Yaml *value_at(const Explain *e, const char *key, const Source *of)
 {
     const int row = field_row(key);
@@ -92,8 +93,8 @@ static const Yaml *value_at(const Explain *e, const char *key, const Source *of)
     return v && (!of || v->pos.src == of) ? v : NULL;
 }
 
-/* True if the field has a value of its own; a value written for both sides does
- * not count. */
+/* True if the field itself was set; a value written for both sides does not
+ * count. */
 static bool is_given(const Explain *e, const char *key, const Source *of)
 {
     const int row = field_row(key);
@@ -144,7 +145,8 @@ static void say_left_out(Explain *e, const LeftOut *group)
     note_at(nowhere, "leave %s out: %s", *more ? "them" : "it", group->why);
 }
 
-/* Returns the line for the map of the key; *top: it belongs at the top. */
+/* Returns a line shortened to fit in the map that contains the key. Sets *top
+ * if the line belongs at the top of the spec instead. */
 static const char *from_here(Explain *e, const KeyValue *k, const char *line,
                              bool *top)
 {
@@ -187,7 +189,8 @@ static bool off(const Explain *e, const char *key)
     return e->kind >= 0 && !(fields[field_row(key)].kinds & 1u << e->kind);
 }
 
-/* Adds a line for the field, unless the file sets it or it does not apply. */
+/* Adds a line for the field. Returns false if the file sets the field already
+ * or this kind of model lacks it. */
 static bool put(Explain *e, const KeyValue *k, const char *key,
                 const Yaml *value)
 {
@@ -202,7 +205,7 @@ static bool put(Explain *e, const KeyValue *k, const char *key,
     return true;
 }
 
-/* Adds a complete line, "key: value", under the conditions of put(). */
+/* Adds a complete line, "key: value", under the same conditions as put(). */
 static bool put_line(Explain *e, const KeyValue *k, const char *line)
 {
     const size_t n = strcspn(line, ":");
@@ -217,7 +220,7 @@ static bool put_line(Explain *e, const KeyValue *k, const char *line)
     return true;
 }
 
-/* Reports the lines to write in place of the key, or that the key can go. */
+/* Reports the lines to write instead of the key, or that it can be removed. */
 static void finish(Explain *e, const KeyValue *k, const char *ours)
 {
     const size_t n = strcspn(ours, " :");
@@ -255,7 +258,8 @@ static const Yaml *translated(const Explain *e, const char *key, const Yaml *v)
     return scalar_of(e->arena, text, v->pos);
 }
 
-/* Returns the key for the path's side: N.encoder for encoder.layers. */
+/* Returns the key for the side that the path names: N.encoder for
+ * encoder.layers. */
 static const char *key_of_side(Explain *e, const KeyValue *k, const char *key)
 {
     static const char *const sides[] = { "encoder", "decoder" };
@@ -431,7 +435,8 @@ static void explain_family(Explain *e, const KeyValue *k)
 }
 
 /* ---- keys ---- */
-/* Returns the only field whose path ends in `name`: norm.place. */
+/* Returns the only field whose path ends with `name`, e.g. norm.place for
+ * place. */
 static const char *only_field(const char *name)
 {
     const char *only = NULL;
@@ -533,7 +538,7 @@ static void explain_key(Explain *e, const KeyValue *k)
 }
 
 /* Returns the round in which a key is explained. Families come last, because
- * they only add what no other key says. */
+ * they add only values that no other key gives. */
 static int round_of(const KeyValue *k)
 {
     const Hint *h = hint_find(last_key(k->path));
@@ -550,8 +555,8 @@ static int round_of(const KeyValue *k)
     }
 }
 
-/* Finds facts that later rounds need: the family, the kind, and whether
- * matrices are untied. */
+/* Finds facts that the rounds need: the family, the kind, and whether matrices
+ * are untied. */
 static void look_ahead(Explain *e)
 {
     const Yaml *kind = e->u->w->value[field_row("kind")];

@@ -1,6 +1,6 @@
-/* layers.c: `layers`, the pattern of a stack. Each row is resolved as a copy of
- * the spec in which the row's own fields are overwritten, so that parsing,
- * defaults and checks of fields apply to rows too. */
+/* layers.c: reads `layers`, the pattern of a stack. Each row is resolved as a
+ * copy of the spec with the row's own fields written over it, so parsing,
+ * defaults and checks are the same for rows. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -64,8 +64,8 @@ static bool read_repeat(Pattern *p, int row, const Yaml *value)
     return true;
 }
 
-/* True if layers can differ in the field. A key that sets other fields counts
- * if layers can differ in all of these. */
+/* True if layers can differ in the field or, for a key that sets several
+ * fields, in all of them. */
 static bool is_of_layers(const Field *f)
 {
     if (f->type != FieldSpread || field_of_layers(f->key))
@@ -76,7 +76,7 @@ static bool is_of_layers(const Field *f)
     return true;
 }
 
-/* Reports fields of a row that must be the same in all layers. */
+/* Reports fields in a row that must be the same in all layers. */
 static bool refuse_others(const Written *row, const Written *all)
 {
     bool good = true;
@@ -94,7 +94,8 @@ static bool refuse_others(const Written *row, const Written *all)
     return good;
 }
 
-/* Rejects a row that changes positions which are added to the embeddings. */
+/* Rejects a row with another type of positions that are added to the
+ * embeddings, because layers do not add positions. */
 static bool check_row_positions(const Pattern *p, const Spec *row)
 {
     const bool adds = row->positions == PosSinusoidal
@@ -126,7 +127,7 @@ static bool read_layer_row(Pattern *p, int i)
 
 /* ---- counting ---- */
 
-/* Checks that the rows add up to N layers. Sets *counted if some row has a
+/* Checks that the rows describe N layers. Sets *counted if some row has a
  * repeat. */
 static bool check_counts(const Pattern *p, const Yaml *value, bool *counted)
 {
@@ -162,7 +163,7 @@ CacheForm spec_cache(const Spec *s, bool self)
     if (m->block && (!m->window || m->block < m->window))
         form.window = m->block;
     if (form.window >= side->max_len)
-        form.window = 0; /* the cache never has more rows than max_len */
+        form.window = 0; /* max_len already limits the cache */
     return form;
 }
 
@@ -178,8 +179,8 @@ static bool has_cache(const Spec *s, bool self)
                 : s->kind == KindEncoderDecoder && s->attention_cross;
 }
 
-/* Returns the number of distinct caches of the rows; at least 1, although it
- * may be empty. */
+/* Returns the number of distinct caches that the rows need; at least 1, because
+ * a cache may be empty. */
 static int count_caches(const Pattern *p, bool self)
 {
     int n = 0;
@@ -212,7 +213,7 @@ static bool check_caches(const Pattern *p, const Yaml *value)
 
 /* ---- text ---- */
 
-/* True if the field applies to layers of this side. */
+/* True if layers of this side have the field. */
 static bool is_reported(const Field *f, Side side)
 {
     const size_t n = strlen(f->key), w = strlen(side_word[!side]);
@@ -242,8 +243,8 @@ static const char *row_text(const Pattern *p, const Spec *row)
     return b.at;
 }
 
-/* Sets the Spec of each layer. A row that changes nothing becomes the spec
- * itself; a stack with only such rows has no pattern. */
+/* Sets the Spec of each layer. A row that changes nothing uses the spec itself;
+ * a stack with only such rows has no pattern. */
 static void settle(Pattern *p, bool counted, Buffer *text)
 {
     Spec *s = p->spec;
@@ -292,7 +293,7 @@ static bool read_pattern(Pattern *p, const Yaml *value, Buffer *text)
 
 /* ---- the whole ---- */
 
-/* Rejects a number, as in layers: 6. */
+/* Rejects a number as the value, as in layers: 6. */
 static void refuse_count(const Yaml *value)
 {
     int64_t n;
@@ -302,8 +303,8 @@ static void refuse_count(const Yaml *value)
         note_at(nowhere, "did you mean N: %lld?", (long long)n);
 }
 
-/* True for a map {encoder: rows, decoder: rows}; check_sides() rejects other
- * keys in it. */
+/* True for a map {encoder: rows, decoder: rows}. check_sides() rejects maps
+ * that also have other keys. */
 static bool has_sides(const Yaml *value)
 {
     return value->kind == YamlMap

@@ -1,4 +1,4 @@
-/* load_spec.c: reads a spec from its file: resolves and checks all written
+/* load_spec.c: reads a spec from its file. Resolves and checks all written
  * values, then those of each layer, which is the spec with a row of the pattern
  * written over it. */
 #include "spec/fields/fields.h"

@@ -1,6 +1,6 @@
-/* read.c: finds, for each row of the table of fields, the value that was
- * written last: by a spec that is extended, by the spec itself, or by --set.
- * Does not interpret values. */
+/* read.c: for each row of the field table, finds the value that was written
+ * last: in an extended spec, in the spec itself, or by --set. It does not
+ * interpret values. */
 #define _XOPEN_SOURCE 700         /* for realpath */
 #include <limits.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum {
     MostBytes = 1 << 20,
     MostExtends = 16,
     EnoughErrors = 100,
-    MostRank = 1 << 20 /* rank above all files and options */
+    MostRank = 1 << 20 /* a rank higher than that of any file or option */
 };
 
 typedef struct {
@@ -25,7 +25,7 @@ typedef struct {
 
 /* ---- files ---- */
 
-/* Reads a file. If the top file is missing, the process ends; a missing base is
+/* Reads a file. A missing top file ends the process; a missing extended file is
  * reported as an error. */
 static Source *open_source(Reader *r, const char *path, Pos from)
 {
@@ -92,8 +92,8 @@ static void assign_map(Reader *r, const char *path, const Yaml *map)
     }
 }
 
-/* True if this source has set the row by its own key. A value for several rows
- * does not override that. */
+/* True if this source sets the row by the row's own key, which takes precedence
+ * over a value for several rows. */
 static bool is_own(const Reader *r, int row, const Yaml *value)
 {
     const Yaml *old = r->w.value[row];
@@ -101,7 +101,7 @@ static bool is_own(const Reader *r, int row, const Yaml *value)
     return old && value && old->pos.src == value->pos.src && !r->w.spread[row];
 }
 
-/* Sets a row; NULL removes its value. */
+/* Sets the value of a row; NULL removes it. */
 static void assign_row(Reader *r, int row, const Yaml *value, bool spread)
 {
     const Yaml *old = r->w.value[row];
@@ -112,8 +112,8 @@ static void assign_row(Reader *r, int row, const Yaml *value, bool spread)
     r->w.spread[row] = spread;
 }
 
-/* Sets several rows to a scalar, which replaces the complete map of another
- * file. */
+/* Sets several rows to a scalar. It replaces all fields of the map that another
+ * file wrote. */
 static void assign_spread(Reader *r, int row, const Yaml *value)
 {
     const char *const *words = fields[row].words;
@@ -183,8 +183,8 @@ static void put_key(Reader *r, Yaml *map, const char *name, const Yaml *key,
     vec_push(r->arena, &map->items, item);
 }
 
-/* Sets the key `name` in a row's map. all: the value was written in place of a
- * map. */
+/* Sets the key `name` in a row's map. `all`: a single word was written in place
+ * of the map. */
 static void assign_dtype(Reader *r, int row, const char *name, const Yaml *key,
                          const Yaml *value, bool all)
 {
@@ -218,7 +218,7 @@ static void assign_dtypes(Reader *r, const char *path, const Yaml *key,
                      false);
 }
 
-/* Removes one key of a row's map, as for --set dtype.logits= */
+/* Removes one key from a row's map, as --set dtype.logits= does. */
 static void unset_dtype(Reader *r, int row, const char *name)
 {
     const Yaml *map = kept_keys(r, r->w.value[row], name, NULL);
@@ -229,7 +229,7 @@ static void unset_dtype(Reader *r, int row, const char *name)
 /* ---- layers ---- */
 static const char *const side_word[] = { "encoder", "decoder" };
 
-/* True for a map that holds the rows of each stack. */
+/* True for a map that has the rows of each stack. */
 static bool writes_sides(const Yaml *rows)
 {
     return rows && rows->kind == YamlMap
@@ -237,8 +237,8 @@ static bool writes_sides(const Yaml *rows)
             || yaml_get(rows, side_word[SideDecoder]));
 }
 
-/* Returns `rows` with a key set: in one row, in all rows of a list, or in both
- * stacks, as for --set layers.mix=recurrent. */
+/* Returns `rows` with a key set in every row and in both stacks, as for --set
+ * layers.mix=recurrent. */
 static Yaml *with_key(Reader *r, const Yaml *rows, const char *name,
                       const Yaml *key, const Yaml *value)
 {
@@ -303,8 +303,8 @@ static bool is_spread_mask(int row, const Yaml *value)
         && value->keys.n > 0 && is_mask(value);
 }
 
-/* Reports a scalar in place of a map, and suggests a key for it: for `vocab`,
- * size or file. */
+/* Reports a scalar in place of a map and suggests a key, such as size or file
+ * for `vocab`. */
 static void refuse_scalar(Reader *r, const char *path, const Yaml *key,
                           const Yaml *value)
 {
@@ -408,7 +408,8 @@ static bool load_file(Reader *r, const char *path, Pos from)
         && take_source(r, open_source(r, path, from));
 }
 
-/* Handles "key=": removes the value of a field, or of all fields of a map. */
+/* Handles "key=", which removes the value of a field or of all fields below
+ * it. */
 static void unset(Reader *r, const Yaml *key)
 {
     const int row = field_find(key->text), above = field_of_name(key->text);
@@ -467,8 +468,8 @@ static void apply_set(Reader *r, const char *option, int rank)
     explain(r);
 }
 
-/* Returns the comma before the next "key=", else the end: h=16,d_k=32 has such
- * a comma, embedding.tie=[target,logits] has none. */
+/* Returns the comma before the next "key=", or else the end: h=16,d_k=32
+ * contains two options, embedding.tie=[target,logits] one. */
 static const char *option_end(const char *option)
 {
     const char *comma = option;
@@ -512,14 +513,14 @@ Written *written_copy(Arena *a, const Written *w)
     return copy;
 }
 
-typedef struct { /* copies of sources, ranked above all others */
+typedef struct { /* copies of sources, ranked higher than all others */
     Arena *arena;
     VEC(const Source *) from;
     VEC(const Source *) over;
 } Over;
 
-/* Returns the highest-ranked copy of a source. The copy keeps the name, because
- * a value may come from --set. */
+/* Returns the copy of a source with the highest rank. It keeps the source's
+ * name for messages. */
 static const Source *source_over(Over *o, const Source *src)
 {
     for (int i = 0; i < o->from.n; i++)
@@ -532,7 +533,7 @@ static const Source *source_over(Over *o, const Source *src)
     return over;
 }
 
-/* Copies a tree of values, with copies of its sources ranked above all
+/* Copies a tree of values; its sources are copies that rank higher than all
  * others. */
 static Yaml *values_over(Over *o, const Yaml *from)
 {
@@ -549,8 +550,8 @@ static Yaml *values_over(Over *o, const Yaml *from)
     return to;
 }
 
-/* Returns the key of a row with its side: masking.encoder for masking in a row
- * of the encoder. */
+/* Returns the key of one side that a row of `layers` sets: masking.encoder for
+ * masking in a row of the encoder. */
 static const char *own_key(Arena *a, const char *key, Side side)
 {
     const char *own = arena_printf(a, "%s.%s", key, side_word[side]);

@@ -1,6 +1,6 @@
-/* spec.c: turns the written values into one checked Spec. Values are parsed
- * after all of them are known, so that `kind` can decide which fields apply,
- * and an inherited value can be overridden completely. */
+/* spec.c: turns the written values into one checked Spec. It parses values only
+ * when all are known, so that `kind` can decide which fields apply, and an
+ * inherited value can be overridden completely. */
 #include <string.h>
 #include <xxhash.h>
 
@@ -21,8 +21,9 @@ static bool written(const Load *l, int row)
     return l->w->value[row] != NULL;
 }
 
-/* True if a field that does not apply is ignored without an error, because a
- * scalar set it for both sides, or a later source changed the kind. */
+/* True if a field that this kind of model lacks is ignored without an error,
+ * because a scalar set it for both sides, or a later source changed the
+ * kind. */
 static bool left_out(const Load *l, int row)
 {
     const Yaml *kind = l->w->value[field_row("kind")];
@@ -50,8 +51,8 @@ static bool is_part(const Field *spread, const char *key)
     return false;
 }
 
-/* Returns the row whose value is reported as missing: the row that sets this
- * one and its siblings, if none of these is written; else this row. */
+/* Returns the row to report as missing: the one that sets this row and its
+ * siblings if none of them is written, otherwise this row. */
 static int missing_row(const Load *l, int row)
 {
     int spread = 0;
@@ -66,16 +67,16 @@ static int missing_row(const Load *l, int row)
     return spread;
 }
 
-/* Returns the position at which --set removed the key, else the position where
- * it belongs. */
+/* Returns the position of the --set that removed the key, or else the position
+ * where the key belongs. */
 static Pos missing_pos(const Load *l, int row, const char *key)
 {
     const Pos unset = l->w->unset[row];
     return unset.src ? unset : spec_pos(l->spec, key);
 }
 
-/* Returns a suggestion for a missing field: its only valid value, the file's
- * name, or the usual multiple of d_model. "": none. */
+/* Returns a suggestion for a missing field: its only valid value, a name made
+ * from the file name, or the usual multiple of d_model; "" if there is none. */
 static const char *suggested_line(Load *l, const Field *f)
 {
     const char *file = base_name(l->spec->path);
@@ -105,8 +106,8 @@ static void missing(Load *l, int row)
             field_wants(l->arena, f), of->doc);
 }
 
-/* Reads a field. A value for both sides is read once per side, under the key at
- * which it is written; its errors are reported once. */
+/* Reads a field. A value written for both sides is read once per side but its
+ * errors are reported once, for the key under which it was written. */
 static bool read_value(Load *l, int row)
 {
     Field f = fields[row];
@@ -123,8 +124,8 @@ static bool read_value(Load *l, int row)
     return field_read(l->arena, &f, l->spec, l->w->value[row]);
 }
 
-/* True if the field belongs to a stack with a pattern, in which each row may
- * set it. */
+/* True if the field belongs to a stack with a pattern, whose rows may set
+ * it. */
 static bool is_of_rows(const Load *l, const char *key)
 {
     const char *dot = strrchr(key, '.');
@@ -153,7 +154,8 @@ static void read_row(Load *l, int row)
     }
 }
 
-/* Reads all rows. Without a kind, no field can be missing or misplaced. */
+/* Reads all rows. If `kind` is missing, no field can be missing or out of
+ * place. */
 static bool read_rows(Load *l)
 {
     int kind = field_row("kind");
@@ -205,8 +207,8 @@ static void find_size(Load *l, SpecVocab *v, const char *size_key,
         l->state[size] = StateBad;
 }
 
-/* Gives both sides a shared vocabulary that was written for only one of
- * them. */
+/* If only one side has the shared vocabulary, gives it to the other side
+ * too. */
 static void share(Spec *s)
 {
     if (!s->source.size && !s->source.file)
@@ -215,8 +217,8 @@ static void share(Spec *s)
         s->target = s->source;
 }
 
-/* Drops the source vocabulary, because rows of numbers have none. Reports an
- * error unless it was inherited. */
+/* Drops the source vocabulary if the source is rows of numbers. Reports an
+ * error instead if it was not inherited. */
 static void drop_source(Load *l)
 {
     static const char *const keys[] = { "vocab.source.size",
@@ -254,13 +256,14 @@ static void find_vocabularies(Load *l)
 
 /* ---- spec ---- */
 
-/* True if the field changes only the code, not the results. */
+/* True if the field changes the emitted code but not the results. */
 static bool is_of_code(const Field *f)
 {
     return f->type >= FieldNoValue || field_below(f->key, "fix");
 }
 
-/* Returns a hash of all fields that change the results, in table order. */
+/* Returns a hash of all fields that change results, in the order of the
+ * table. */
 uint64_t hash_spec(Arena *a, const Spec *s)
 {
     VEC(char) text = { 0 };
@@ -298,7 +301,7 @@ static Spec *new_spec(Arena *a, const char *path, Pos top, unsigned sides)
     return s;
 }
 
-/* Checks the slices of `names`. Needs all sizes to be valid. */
+/* Checks the slices that `names` describes. All sizes must be valid. */
 static void check_slices(Load *l)
 {
     const Spec *s = l->spec;

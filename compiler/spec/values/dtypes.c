@@ -1,6 +1,6 @@
-/* dtypes.c: reads the storage formats of weight matrices, one word or a map
- * from prefixes of canonical names to words, and checks the arithmetic that
- * each format allows. */
+/* dtypes.c: reads the storage formats of weight matrices, which are one word,
+ * or a map from prefixes of canonical names to words. Also checks that the
+ * arithmetic is possible with these formats. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,8 +77,9 @@ static const SpecDtype *called(const SpecDtypes *d, const char *key)
     return NULL;
 }
 
-/* Returns the key that matches most segments of the name, preferring a layer's
- * number to {i}. NULL: none. */
+/* Returns the key that matches the most segments of the name. Among those of
+ * equal length, prefers one with the layer's number to one with {i}. NULL: none
+ * matches. */
 static const SpecDtype *begins(const SpecDtypes *d, const char *name)
 {
     const SpecDtype *best = NULL;
@@ -120,9 +121,9 @@ Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
 
 /* ---- arithmetic ---- */
 
-/* Checks the arithmetic. Float weights stay in f32 if others are integers;
- * without any integer weights the arithmetic is an error, unless a later change
- * of dtype removed them: then it is reset. */
+/* Checks that integer arithmetic has integer weights. Float weights next to
+ * them are computed in f32. If a later change of `dtype` removed all integer
+ * weights, resets the arithmetic instead of reporting an error. */
 void check_arithmetic(Spec *s, const FieldState *state)
 {
     const SpecDtypes *d = &s->dtype;

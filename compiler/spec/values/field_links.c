@@ -1,8 +1,8 @@
-/* field_links.c: dependencies between fields: the fields that a default follows
- * from, and the forms for which a detail has a meaning. When another spec or
- * --set changes a form, details of the replaced form are dropped silently. A
- * written value that would by default follow from a changed field stays, with a
- * warning. */
+/* field_links.c: dependencies between fields: from which fields a default is
+ * derived, and for which values of an enum field another field applies. If a
+ * later spec or --set changes the enum field, fields that no longer apply are
+ * dropped silently. If it changes a field from which a default is derived, a
+ * value written earlier is kept, with a warning. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -118,7 +118,8 @@ const FieldLink field_links[] = {
 };
 const int n_field_links = sizeof field_links / sizeof *field_links;
 
-/* Fields that a row of `layers` may set, with all fields below them. */
+/* Fields that a row of `layers` may set, together with all fields below
+ * them. */
 static const char *const of_layers[] = {
     "masking",    "h",         "h_kv",     "d_k",        "d_v",
     "d_ff",       "mix",       "ffn",      "activation", "attention",
@@ -158,8 +159,7 @@ static int rank_of(Pos pos)
     return pos.src->rank;
 }
 
-/* Returns the current value of the field that a link depends on; NULL if it has
- * none. */
+/* Returns the current value of the link's enum field; NULL if it has none. */
 static const char *form_of(const Written *w, const FieldLink *link)
 {
     const int of = field_row(link->of);
@@ -167,8 +167,8 @@ static const char *form_of(const Written *w, const FieldLink *link)
     return w->value[of] ? w->value[of]->text : fields[of].preset;
 }
 
-/* True if a link of the same field, other than `but`, gives the field a
- * meaning. */
+/* True if a link of the same field, other than `but`, says that the field
+ * applies. */
 static bool has_meaning(const Written *w, const FieldLink *but)
 {
     for (int i = 0; i < n_field_links; i++) {
@@ -191,8 +191,8 @@ bool means_nothing(const Written *w, const char *key)
     return linked && !has_meaning(w, &of_key);
 }
 
-/* True if the detail was written before a later file or option changed the form
- * to one that lacks it. */
+/* True if the field was written before a later file or option changed the enum
+ * field to a value for which it does not apply. */
 static bool given_up(const Written *w, const FieldLink *link)
 {
     const int row = field_row(link->key), of = field_row(link->of);
@@ -205,8 +205,8 @@ static bool given_up(const Written *w, const FieldLink *link)
         && find_word(link->when, word) < 0 && !has_meaning(w, link);
 }
 
-/* Drops details of replaced forms. A dropped form drops its own details too,
- * because it precedes them in the table. */
+/* Drops fields that no longer apply. Fields that depend on a dropped field
+ * follow it in the table, so they are dropped too. */
 void drop_details(Written *w)
 {
     for (int i = 0; i < n_field_links; i++) {
@@ -221,7 +221,7 @@ void drop_details(Written *w)
 
 /* ---- what stays ---- */
 
-/* True if the value was overwritten by a different one. */
+/* True if another source replaced the value by a different one. */
 static bool changed(const Written *w, int row)
 {
     const Yaml *now = w->value[row], *old = w->under[row];
@@ -232,7 +232,7 @@ static bool changed(const Written *w, int row)
 }
 
 /* Returns a field that was changed after `rank` and from which the row's
- * default follows, directly or through other defaults; -1: none. */
+ * default is derived, directly or through other defaults; -1: none. */
 static int changed_source(const Written *w, int row, int rank)
 {
     for (int i = 0; i < n_field_links; i++) {
@@ -251,7 +251,7 @@ static int changed_source(const Written *w, int row, int rank)
     return -1;
 }
 
-/* True if the default differs from the current value. */
+/* True if the default differs from the written value. */
 static bool differs(Arena *a, const Spec *s, int row)
 {
     const Field *f = &fields[row];
@@ -264,7 +264,7 @@ static bool differs(Arena *a, const Spec *s, int row)
     return !field_same(a, f, &by_default, s);
 }
 
-/* Returns the row at whose key the value was written. */
+/* Returns the row whose key the value was written under. */
 static int row_written(const Written *w, int row)
 {
     for (int i = 0; w->spread[row] && i < row; i++)

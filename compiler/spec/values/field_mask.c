@@ -5,13 +5,13 @@
 
 #include "spec/fields/fields.h"
 
-enum { MostFile = 1 << 28 }; /* most bytes of a mask file */
+enum { MostFile = 1 << 28 }; /* maximum size of a mask file in bytes */
 
-typedef struct { /* a mask file while it is read */
+typedef struct { /* a mask file that is being read */
     Arena *arena;
     Source *src;
     unsigned char *cell;
-    int64_t n, rows, columns; /* columns: cells of the first row */
+    int64_t n, rows, columns; /* columns: number of cells in the first row */
 } MaskFile;
 
 /* ---- file ---- */
@@ -149,7 +149,7 @@ bool is_mask(const Yaml *v)
     return v->kind != YamlMap;
 }
 
-/* Reports an unknown part, e.g. in {causal: true, window: 8}. */
+/* Reports an unknown part of a mask, e.g. in {causal: true, window: 8}. */
 static bool refuse_part(Arena *a, const Field *f, const Yaml *key)
 {
     refuse_value(a, f, key);
@@ -159,7 +159,7 @@ static bool refuse_part(Arena *a, const Field *f, const Yaml *key)
     return false;
 }
 
-/* Reads a map of parts, e.g. {window: 128}. */
+/* Reads a map with parts of a mask, e.g. {window: 128}. */
 static bool read_parts(Arena *a, const Field *f, MaskSpec *mask, const Yaml *v)
 {
     for (int i = 0; i < v->keys.n; i++) {
@@ -236,7 +236,7 @@ bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix)
     return !m->causal || j <= i || (m->prefix && j < prefix);
 }
 
-/* Returns how many of the first `keys` keys row i sees. */
+/* Returns how many of the first `keys` keys row i may attend to. */
 static int64_t row_pairs(const MaskSpec *m, int64_t i, int64_t keys)
 {
     int64_t from = 0, to = keys, seen = 0;

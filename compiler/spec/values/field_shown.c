@@ -1,5 +1,5 @@
-/* field_shown.c: prints the values of a spec as people write them, for
- * comparing two specs field by field. */
+/* field_shown.c: prints the values of a spec as they would be written, for the
+ * comparison of two specs field by field. */
 #include <string.h>
 
 #include "base/put_json.h"

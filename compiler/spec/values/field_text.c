@@ -1,7 +1,7 @@
 /* field_text.c: parses words and numbers, and reports wrong values. Numbers
- * follow YAML 1.2, but only in forms that all readers understand alike: no sign
- * but -, no leading zero, no hexadecimal, no 1_000, and no boolean like
- * `yes`. */
+ * follow YAML 1.2, restricted to forms that all YAML readers parse alike: no
+ * sign but -, no leading zero, no hexadecimal, no 1_000. Booleans like `yes`
+ * are rejected. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -160,8 +160,8 @@ char *field_wants(Arena *a, const Field *f)
     }
 }
 
-/* Returns a description of the value if its text cannot be quoted, else
- * NULL. */
+/* Returns a description of the value if its text cannot be quoted in a message,
+ * else NULL. */
 static const char *found(const Field *f, const Yaml *v)
 {
     bool unquoted = f->type == FieldInt || f->type == FieldReal
@@ -176,7 +176,8 @@ static const char *found(const Field *f, const Yaml *v)
     return v->quoted && unquoted ? "text in quotes" : NULL;
 }
 
-/* Adds a note if a value is a list but should not be one, or the reverse. */
+/* Adds a note if the value is a list but a single value is expected, or the
+ * other way round. */
 static void note_list(const Field *f, const Yaml *v)
 {
     const bool list = v->kind == YamlList, wanted = f->type == FieldFlags;
@@ -206,8 +207,8 @@ bool refuse_value(Arena *a, const Field *f, const Yaml *v)
     return false;
 }
 
-/* Returns 512 for 0512, +512, 512., 512.0, 5.12e2, 1_000 and 1,000 alike; NULL
- * for other texts. */
+/* Returns the number in plain form, e.g. 512 for 0512, +512, 512.0 or 5.12e2,
+ * and 1000 for 1_000 or 1,000; NULL if the text is not a number. */
 static const char *plain_number(Arena *a, const Field *f, const char *text)
 {
     char plain[32];

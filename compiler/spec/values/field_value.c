@@ -1,5 +1,5 @@
-/* field_value.c: converts a value's text to a member of Spec and back, by the
- * type of its row in the table of fields. */
+/* field_value.c: converts the text of a value to a member of Spec and back,
+ * depending on the type of the field. */
 #include <string.h>
 
 #include "spec/fields/fields.h"
@@ -128,7 +128,7 @@ static bool read_enum(Arena *a, const Field *f, void *at, const Yaml *v)
     return true;
 }
 
-/* Reads a word or a number; a number is stored as the index after the last
+/* Reads a word or a number. A number is stored with the index after the last
  * word. */
 static bool read_scale(Arena *a, const Field *f, Spec *s, const Yaml *v)
 {

@@ -7,8 +7,8 @@
 
 enum { LongWord = 64 };
 
-/* Writes a word in lower case, with _ in place of -, space and /. Returns false
- * if it is too long. */
+/* Writes a word in lower case, with _ in place of -, spaces and /. Returns
+ * false if it is too long. */
 static bool plain_word(const char *text, char plain[LongWord])
 {
     size_t n = 0;
@@ -40,8 +40,8 @@ bool hint_matches(const char *theirs, const char *name)
     return false;
 }
 
-/* Returns the word of a spec that differs from `value` only in spelling, as for
- * GELU or encoder_decoder. */
+/* Returns the word of a spec that `value` is a different spelling of, e.g. GELU
+ * or encoder_decoder. */
 static const char *same_word(const char *const *words, const char *value)
 {
     char ours[LongWord], theirs[LongWord];
@@ -65,8 +65,8 @@ static const char *same_activation(const char *value)
     return NULL;
 }
 
-/* True if a field has the words of `key`; both sides of a field have the same
- * words. */
+/* True if the field has the words of `key`. The keys of a field's two sides
+ * have the same words. */
 static bool has_words_of(const Field *f, const char *key)
 {
     const Field *other = &fields[field_row(key)];

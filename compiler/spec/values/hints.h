@@ -1,18 +1,18 @@
-/* hints.h: names of fields and values in other tools, in three tables from
- * which hints are made. These names are compared in lower case, with _ for
- * other separators; a * matches any text. */
+/* hints.h: names of fields and values in other tools: three tables from which
+ * hints are made. Names are compared in lower case, with _ in place of other
+ * separators; a * matches any text. */
 #ifndef ATTNC_HINTS_H
 #define ATTNC_HINTS_H
 
 #include "spec/fields/fields.h"
 
 typedef enum {
-    HintValue,  /* `ours` takes the value, translated to our words; `more`: a
-                   further line that is needed */
+    HintValue,  /* the field `ours` gets the value, translated to a word of
+                   specs; `more` is another line that is needed */
     HintTrue,   /* a boolean: `ours` is the line to write for true, `more`
                    for false; NULL: no line */
     HintFactor, /* a factor of d_model */
-    HintFormat, /* `ours` is a line in which % stands for the value */
+    HintFormat, /* `ours` is a line; % stands for the value */
     HintBegin,  /* the first token of a text */
     HintFamily, /* the name of a family or of one of its classes */
     HintTie,    /* a boolean: true if the matrices are tied */
@@ -39,9 +39,9 @@ extern const int n_word_choices;
 
 typedef struct { /* a family of models, with facts not in its config.json */
     const char *theirs;
-    bool gated; /* its feed-forward network is gated */
-    int first;  /* rows of the position table that are not used, at its start */
-    const char *lines; /* lines `key: value` of a spec, with newlines */
+    bool gated; /* the feed-forward network is gated */
+    int first;  /* number of unused rows at the start of the position table */
+    const char *lines; /* lines `key: value` of a spec, separated by newlines */
 } Family;
 extern const Family families[];
 extern const int n_families;
@@ -54,14 +54,13 @@ const Hint *hint_near(Arena *a, const char *name);
 /* Returns the field nearest to an unknown path, within the path's group if it
  * has one; NULL: none is near. */
 const char *hint_field(Arena *a, const char *path);
-/* Returns a note with the keys of the path's group; NULL if the path is in no
- * group. */
+/* Returns a note that lists the keys in the path's group; NULL if the path is
+ * in no group. */
 const char *hint_group(Arena *a, const char *path);
-/* Returns the word of a spec for another tool's value of this field; NULL:
- * unknown. */
+/* Returns the word of a spec for another tool's value of this field; NULL if
+ * the value is unknown. */
 const char *hint_word(const char *field, const char *value);
-/* Returns a note for a value that could mean several words of a spec; NULL:
- * none. */
+/* Returns a note if the value could mean several words of a spec, else NULL. */
 const char *hint_choice(const char *field, const char *value);
 
 /* explain_keys.c: reports each unknown key, with the line to write instead. The

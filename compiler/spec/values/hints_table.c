@@ -1,6 +1,7 @@
 /* hints_table.c: other tools' names for fields and their values. To add a word,
- * add a row here and a line to tests/spec/hints-*.yaml. Each key that
- * models/import gives to a field has a row (tests/import/config_hints_test). */
+ * add a row here and a line to tests/spec/hints-*.yaml. Every key from which
+ * models/import sets a field must have a row
+ * (tests/import/config_hints_test). */
 #include "spec/values/hints.h"
 
 #define TRAINING "there is no training here"
@@ -14,7 +15,7 @@ const Hint hints[] = {
     { "is_encoder_decoder", "kind: encoder-decoder", HintTrue, NULL },
     { "is_decoder decoder_only", "kind: decoder", HintTrue, NULL },
 
-    /* names of sizes */
+    /* sizes */
     { "n_layers n_layer num_layers num_layer num_hidden_layers depth "
       "n_blocks num_blocks", "N", HintValue, NULL },
     { "encoder_layers num_encoder_layers n_encoder_layers enc_layers",
@@ -52,7 +53,7 @@ const Hint hints[] = {
     { "max_source_positions src_len", "max_len.source", HintValue, NULL },
     { "max_target_positions tgt_len", "max_len.target", HintValue, NULL },
 
-    /* names of vocabularies */
+    /* vocabularies */
     { "vocab_size n_vocab vocabulary_size num_embeddings num_tokens "
       "n_tokens", "vocab.size", HintValue, NULL },
     { "src_vocab_size encoder_vocab_size", "vocab.source.size", HintValue,
@@ -69,7 +70,7 @@ const Hint hints[] = {
       HintValue, NULL },
     { "unk_token_id unk unk_id", "vocab.tokens.unknown", HintValue, NULL },
 
-    /* names of forms */
+    /* positions, masks and other variants */
     { "rope use_rope rotary use_rotary", "positions: rotary", HintTrue, NULL },
     { "alibi use_alibi", "positions: alibi", HintTrue, NULL },
     { "position_embedding_type positional_encoding positional_embedding "
@@ -160,7 +161,7 @@ const Hint hints[] = {
     { "num_beams beam_size beam_width beam", "search.beam", HintValue, NULL },
     { "max_new_tokens", "search.max_output", HintValue, NULL },
 
-    /* settings without a field */
+    /* settings that have no field */
     { "*dropout* *_pdrop drop drop_path* layerdrop *layerdrop initializer_* "
       "init_std gradient_checkpointing learning_rate lr batch_size "
       "weight_decay optimizer epochs warmup* label_smoothing*", NULL,
@@ -210,8 +211,8 @@ const WordHint word_hints[] = {
     { "positions.type", "nope null", "none" },
     { "positions.layout", "neox half", "halves" },
     { "positions.layout", "gptj pairs", "interleaved" },
-    /* torch_dtype: float16 becomes f32; as a value of dtype, word_choices
-     * rejects float16 */
+    /* torch_dtype: float16 becomes f32, but as a value of `dtype` float16 is
+     * rejected, by word_choices */
     { "dtype", "float32 fp32 float float16 fp16 f16 half torch.float32 32",
       "f32" },
     { "dtype", "bfloat16 torch.bfloat16 16", "bf16" },
@@ -246,7 +247,7 @@ const WordHint word_hints[] = {
 };
 const int n_word_hints = sizeof word_hints / sizeof *word_hints;
 
-/* Values without an equivalent, with the words to choose from. */
+/* Values without an equivalent, and the words to choose from instead. */
 const WordHint word_choices[] = {
     { "dtype", "float16 fp16 f16 half torch.float16",
       "f16 is not there: write bf16 or f32" },

@@ -1,7 +1,7 @@
 /* yaml.c: parses YAML text into a tree of scalars, lists and maps with
- * positions. It reads libyaml's events, not its document API, and accepts only
- * a simple subset of the language: everything that a spec does not need is
- * rejected with a message. It knows nothing about models. */
+ * positions. It reads libyaml's events instead of its document API. It accepts
+ * only a small subset of YAML and rejects everything that a spec does not need,
+ * with a message. It does not depend on models. */
 #include <string.h>
 #include <yaml.h>
 
@@ -11,7 +11,7 @@ enum {
     MostBytes = 1 << 20,
     MostDepth = 32,
     MostEvents = 100000,
-    MostKeys = 1000 /* maximum keys of a map: each is compared with the rest */
+    MostKeys = 1000 /* maximum keys of a map, which are compared in pairs */
 };
 
 typedef struct {
@@ -22,7 +22,7 @@ typedef struct {
     int events, depth;
     struct {
         size_t line, column, at;
-    } last; /* last result of place(), where its next search starts */
+    } last; /* last result of place(), from which its next search starts */
 } Parser;
 
 /* ---- bytes ---- */
@@ -52,8 +52,8 @@ static size_t utf8_char(const char *s, size_t n, uint32_t *c)
     return *c < smallest[bytes] || surrogate || *c > 0x10ffff ? 0 : bytes;
 }
 
-/* True for invisible characters, and for those that YAML, unlike most editors,
- * treats as line breaks. */
+/* True for invisible characters, and for characters that YAML treats as line
+ * breaks but most editors do not. */
 static bool refused_char(uint32_t c, char after)
 {
     if (c == '\t' || c == '\n')
@@ -120,10 +120,10 @@ static void find_lines(Parser *p, size_t start)
             vec_push(p->arena, &p->line, at + 1);
 }
 
-/* Converts a mark to a position. libyaml counts lines and columns from 0, and
- * columns in characters; only this function adds 1. Marks mostly grow, so the
- * search continues from the last position, and a line of 1 MiB is scanned only
- * once. */
+/* Converts a libyaml mark to a position. libyaml counts lines and columns from
+ * 0, and columns in characters; only this function adds 1. Marks usually
+ * increase, so the search starts at the last position, and a line of 1 MiB is
+ * scanned only once. */
 static Pos place(Parser *p, yaml_mark_t mark)
 {
     const char *text = p->src->text;
@@ -212,8 +212,8 @@ static Yaml *read_next(Parser *p)
     return node;
 }
 
-/* True at the end of the list or map. Otherwise reads the next value into
- * *node; *failed: nothing could be read. */
+/* Returns true at the end of the list or map. Otherwise reads the next value
+ * into *node, or sets *failed if it cannot be read. */
 static bool at_end(Parser *p, yaml_event_type_t end, Yaml **node, bool *failed)
 {
     yaml_event_t e;

@@ -1,21 +1,21 @@
-/* yaml_error.c: explains invalid YAML by the user's text. libyaml names the
- * token at which it had to stop, which is often not in the line of the
- * mistake. */
+/* yaml_error.c: explains syntax errors in terms of the user's text. libyaml
+ * names the token at which it had to stop, which is often not in the line with
+ * the mistake. */
 #include <string.h>
 
 #include "spec/yaml/yaml.h"
 
 static const Pos nowhere;
 
-typedef struct { /* a line without blanks at its ends */
+typedef struct { /* a line without leading and trailing blanks */
     int number;
     size_t indent;
     const char *at;
     size_t n;
 } Line;
 
-/* Returns the line with this number. Its n is 0 if the line is blank or past
- * the end. */
+/* Returns the line with this number. Its n is 0 if it is blank or past the
+ * end. */
 static Line line_of(const Source *src, int number)
 {
     const char *at = src->text, *end = at + src->size;
@@ -94,8 +94,7 @@ bool yaml_no_colon(const Source *src, int number)
     return true;
 }
 
-/* Reports a colon that cannot follow a key. Returns false if there is no such
- * colon. */
+/* Reports a colon that cannot follow a key. Returns false if there is none. */
 static bool second_colon(const Source *src, Pos at)
 {
     const Line line = line_of(src, at.line), above = line_before(src, at.line);
@@ -121,8 +120,8 @@ static bool second_colon(const Source *src, Pos at)
     return true;
 }
 
-/* Reports a key that is not in the same column as the first key of its map, at
- * `from`. */
+/* Reports a key that is in a different column from its map's first key, which
+ * is at `from`. */
 static bool other_column(const Source *src, Pos at, Pos from)
 {
     const Line line = line_of(src, at.line);
