@@ -1,6 +1,6 @@
 /* bindings.c: resolves names in expressions: keys of config.json and other
- * files, with the defaults of their rules, and names defined by `let`. A name
- * is evaluated when it is first used, so rules can be in any order. */
+ * files, with the defaults from their rules, and names that `let` defines. A
+ * name is evaluated at its first use, so rules can be in any order. */
 #include <string.h>
 #include <unistd.h>
 
@@ -8,8 +8,8 @@
 
 /* ---- keys ---- */
 
-/* Finds the key of a binding under any of its names. Two names with different
- * values are an error. */
+/* Finds the key of a binding under any of its names. If two names have
+ * different values, reports an error. */
 static const ConfigKey *find_key(Import *m, Binding *b)
 {
     const ConfigKey *found = NULL;
@@ -57,8 +57,8 @@ static Datum key_value(Import *m, Binding *b)
                       k->value.kind == ValueText ? "\"" : "");
 }
 
-/* Returns the value of a binding. It is evaluated once, or at every use if it
- * depends on the layer `i`. */
+/* Returns the value of a binding. Evaluates it once or, if it depends on the
+ * layer `i`, at every use. */
 static Datum binding_value(Import *m, Binding *b)
 {
     if (b->state == BindingBusy) {
@@ -164,7 +164,7 @@ static void bind(Import *m, Binding b)
     index_add(m->a, &m->names, b.name, m->binding.n - 1);
 }
 
-/* Binds the keys of a file. `under` is a prefix of their names: "generation."
+/* Binds the keys of a file. `under` is a prefix for their names: "generation."
  * or "". */
 static bool bind_keys(Import *m, const Yaml *keys, Config *file,
                       const char *under)
@@ -201,8 +201,8 @@ static bool bind_let(Import *m, const Yaml *let)
     return good;
 }
 
-/* Returns a path in the folder. A text that starts with '=' is an expression
- * for the path. */
+/* Returns a path relative to the folder. If the text starts with '=', it is an
+ * expression whose value is the path. */
 static const char *path_of(Import *m, const Yaml *y)
 {
     if (y->text[0] != '=')
@@ -238,7 +238,7 @@ static bool bind_file(Import *m, const char *name, const Yaml *row)
         && !config_read(m->a, arena_printf(m->a, "%s/%s", m->o->folder, to),
                         false, file, &m->code))
         return false;
-    if (!keys) { /* without keys in the rules, the file is one value */
+    if (!keys) { /* if the rules list no keys, the file is one value */
         KeyRule rule = { .null = true };
         bind(m, (Binding){ .name = name,
                            .rule = rule,

@@ -1,6 +1,6 @@
-/* chat_template.c: finds the text around the turns of a conversation. A
- * tokenizer describes it by a template, a small program that attnc never runs:
- * models/import/chat.yaml lists the texts of known templates. */
+/* chat_template.c: finds the text before and after each turn of a conversation.
+ * A tokenizer describes it as a template, a small program that attnc never
+ * runs. Instead, models/import/chat.yaml lists the texts of known templates. */
 #include <string.h>
 
 #include "emit/text/embedded.h"
@@ -24,7 +24,7 @@ static const Yaml *known_templates(Arena *a)
 
 /* ---- template ---- */
 
-/* Returns the default one of several named templates; NULL if there is none. */
+/* Returns the template named "default" from a list of named ones, or NULL. */
 static const Datum *default_template(const Datum *list)
 {
     for (int i = 0; i < list->many.n; i++) {
@@ -37,8 +37,8 @@ static const Datum *default_template(const Datum *list)
     return NULL;
 }
 
-/* Returns the text of a token in the tokenizer's file, which may be a text or a
- * map; "" if it is absent. */
+/* Returns the text of a token in the tokenizer's file, where it is a string or
+ * a map; "" if it is absent. */
 static const char *token_text(Config *c, const char *key)
 {
     const Datum *v = c->top.kind == ValueMap ? value_get(&c->top, key) : NULL;
@@ -82,7 +82,7 @@ static bool has_words(const char *text, const Yaml *words, bool wanted)
     return true;
 }
 
-/* Replaces {bos} and {eos} by the tokenizer's tokens. */
+/* Replaces {bos} and {eos} with the tokenizer's tokens. */
 static const char *with_tokens(Import *m, Config *c, const char *text)
 {
     static const char *const marks[][2] = { { "{bos}", "bos_token" },
@@ -134,7 +134,7 @@ static Datum gguf_token(Import *m, const char *key)
     return text;
 }
 
-/* Builds the keys that tokenizer_config.json would have from a .gguf file. */
+/* Sets the keys that tokenizer_config.json would have, from a .gguf file. */
 static void read_gguf(Import *m, Config *c)
 {
     static const char *const keys[] = { "bos_token", "eos_token",

@@ -1,7 +1,7 @@
-/* check_python.c: attnc import --check=PYTHON. The imported model computes its
- * results for three inputs. Then the Python program runs the embedded script
- * models/import/check.py, in which transformers computes them from the folder.
- * Ids and results are exchanged in files of a temporary directory. */
+/* check_python.c: attnc import --check=PYTHON. Runs the imported model on three
+ * inputs. Then the Python program runs the embedded script
+ * models/import/check.py, which computes the same results with transformers.
+ * Ids and results are exchanged through files in a temporary directory. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 
 enum { Inputs = 3, Hour = 3600 };
 
-/* largest difference allowed, relative to the largest value of all results */
+/* maximum difference, relative to the largest absolute result */
 static const double gate = 1e-4;
 
 /* [inputs]: maximum number of rows of source and target */
@@ -40,7 +40,7 @@ typedef struct {
 
 const char *python_find(Arena *a, const char *name)
 {
-    /* a path is not resolved, because the link in a venv identifies the venv */
+    /* resolves no links, because the link in a venv identifies the venv */
     const char *path = strchr(name, '/') ? name : find_program(a, name);
     if (path && access(path, X_OK) == 0)
         return path;
@@ -59,9 +59,10 @@ static bool is_special(const Spec *s, int32_t id)
     return id == s->token_pad || id == s->token_end || id == s->token_start;
 }
 
-/* Returns the ids of a sample without special tokens, because transformers does
- * not count padding in positions. A source still ends with the end token,
- * because some classes of transformers read its row. */
+/* Returns the sample's ids with special tokens replaced by ordinary ones,
+ * because transformers skips padding when it numbers positions. The last source
+ * token remains the end token, because some transformers classes use its
+ * row. */
 static const int32_t *plain_ids(Arena *a, const Spec *s, const Sample *x,
                                 int side)
 {
@@ -206,7 +207,7 @@ static bool run_script(Check *k, Fault *why)
                  line);
 }
 
-/* Finds the line with the versions and the class of the model. */
+/* Finds the line with the versions and the name of the model's class. */
 static bool read_versions(const Check *k, const char **to, Fault *why)
 {
     static const char begin[] = "transformers ";
@@ -228,8 +229,8 @@ static const char *tensor_shape_text(Arena *a, const Tensor *t)
     return arena_printf(a, "%s]", text);
 }
 
-/* Returns true if the tensor has the shape [rows, columns]; if there is one
- * column, it may be transposed. */
+/* Returns true if the tensor has the shape [rows, columns]. A single column may
+ * be transposed. */
 static bool has_shape(const Tensor *t, const Input *in)
 {
     if (t->rank != 2 || t->elements != in->rows * in->columns)

@@ -1,6 +1,6 @@
-/* config.c: reads a JSON file of the folder. jansson parses the values. Then a
- * second pass over the text, which is known to be valid, finds the position of
- * each key. */
+/* config.c: reads a JSON file of the folder. jansson parses the values. A
+ * second pass over the text, which is then known to be valid, finds the
+ * position of each key. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,8 +41,8 @@ static Pos here(const Walk *w)
     return (Pos){ &w->to->src, w->lines + 1, (int)(w->at - w->line) + 1 };
 }
 
-/* Visits values in the order of the text, which jansson preserves. `path` NULL:
- * inside a list, whose keys are not recorded. */
+/* Visits the values in the order of the text, which jansson preserves. Keys
+ * inside a list are not recorded; there `path` is NULL. */
 static void walk(Walk *w, const json_t *j, const char *path, Pos pos);
 
 static void walk_object(Walk *w, const json_t *j, const char *path)
@@ -204,8 +204,8 @@ bool config_move(Arena *a, Config *c, const char *from, const char *to)
     return true;
 }
 
-/* Returns true for keys that keep their top-level value; for all others, the
- * value in the section replaces it. */
+/* Returns true for keys whose top-level value takes precedence over the one in
+ * the section. */
 static bool of_folder(const char *key)
 {
     return !strcmp(key, "model_type") || !strcmp(key, "architectures");
@@ -243,8 +243,8 @@ void config_know(Config *c, const char *pattern)
     }
 }
 
-/* Returns true if any key inside the map `path` is known; then each key in the
- * map is checked by itself. */
+/* Returns true if a key inside the map `path` is known. Each key of the map is
+ * then checked separately. */
 static bool known_inside(const Config *c, const char *path)
 {
     for (int i = 0; i < c->key.n; i++)

@@ -1,12 +1,12 @@
-/* expr.c: evaluates expressions. Errors are reported at the key that a value
- * came from in a file of the folder, or otherwise in the rule. */
+/* expr.c: evaluates expressions. An error is reported at the key that the value
+ * came from, if it is in a file of the folder, or else at the rule. */
 #include <math.h>
 #include <string.h>
 
 #include "import/expr.h"
 
-/* Returns the position that a value came from or, for a computed value, the
- * position of the expression. */
+/* Returns the position that a value came from; for a computed value, that of
+ * the expression. */
 static Pos origin(const Datum *v, const Expr *e)
 {
     return v->pos.src ? v->pos : e->pos;
@@ -19,8 +19,7 @@ static Datum wrong_kind(Scope *s, const Expr *e, const Expr *at, const Datum *v,
                       wanted, kind_text(s->arena, v->kind));
 }
 
-/* Computes with integers. A division whose result is not an integer is an
- * error. */
+/* Computes with integers. Reports an error if a quotient is not an integer. */
 static Datum compute_integer(Scope *s, const Expr *e, int64_t x, int64_t y)
 {
     int64_t z = 0;

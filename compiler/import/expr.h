@@ -1,18 +1,18 @@
-/* expr.h: expressions of a rule file, which are parsed once and evaluated for
- * each folder. */
+/* expr.h: expressions in rule files. Each is parsed once and evaluated for each
+ * folder. */
 #ifndef ATTNC_IMPORT_EXPR_H
 #define ATTNC_IMPORT_EXPR_H
 
 #include "import/value.h"
 
 typedef enum {
-    ExprLiteral, /* the value of `value` */
+    ExprLiteral, /* a literal, in `value` */
     ExprName,    /* name in `text`: "hidden_size", "generation.eos_token_id" */
-    ExprList,    /* list of the items in `in` */
+    ExprList,    /* a list; its items are in `in` */
     ExprUnary,   /* operator in `text`: "-" or "not"; operand in[0] */
     ExprBinary,  /* operator in `text`, such as "+"; operands in[0] and in[1] */
     ExprChoice,  /* if in[0] then in[1] else in[2] */
-    ExprCall,    /* function named by `text`; `in`: its arguments */
+    ExprCall,    /* a call of the function `text` with the arguments `in` */
     ExprIndex,   /* in[0][in[1]] */
     ExprMember   /* the key `text` of in[0] */
 } ExprKind;
@@ -26,8 +26,8 @@ struct Expr {
     VEC(Expr *) in;
 };
 
-/* Parses the expression in a scalar, from byte `start` of the scalar's text.
- * Returns NULL after reporting an error. */
+/* Parses the expression in a scalar, from byte `start` of its text. Returns
+ * NULL after reporting an error. */
 Expr *expr_parse(Arena *a, const Yaml *scalar, size_t start);
 
 /* Gives expressions access to names, tables, files and tensors. */
@@ -35,8 +35,8 @@ typedef struct Scope Scope;
 struct Scope {
     Arena *arena;
     void *of; /* argument of the callbacks below */
-    /* Returns false if there is no such name. If the value of the name cannot
-     * be computed, reports an error and sets *to to none. */
+    /* Returns false if the name does not exist. If its value cannot be
+     * computed, reports an error and sets *to to none. */
     bool (*name)(Scope *s, const Expr *e, const char *name, Datum *to);
     const Datum *(*table)(Scope *s, const char *name); /* Returns the table of
                                                         * this name; NULL if
@@ -47,8 +47,8 @@ struct Scope {
     int failures;               /* number of errors reported so far */
 };
 
-/* Returns the value of an expression. After an error, which is reported and
- * counted, the value is none. */
+/* Returns the value of an expression. After an error, which it reports and
+ * counts, returns none. */
 Datum expr_value(Scope *s, const Expr *e);
 bool expr_truth(Scope *s, const Expr *e); /* returns the value of a condition */
 bool expr_is_function(const char *name);

@@ -1,6 +1,6 @@
-/* expr_parse.c: parses expressions of a rule file into trees. Precedence,
- * weakest first: if then else; or; and; not; comparisons and `in`; ??; + -; * /
- * %; unary minus; ^; calls, indices and members. */
+/* expr_parse.c: parses expressions of a rule file into trees. The operators,
+ * from lowest to highest precedence: if then else; or; and; not; comparisons
+ * and `in`; ??; + -; * / %; unary minus; ^; calls, indices and members. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +45,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Returns a position in the file. The column is wrong after an escape in a
- * quoted scalar. */
+/* Returns the position of `at` in the file. After an escape in a quoted scalar,
+ * the column is wrong. */
 static Pos place(const Parser *p, const char *at)
 {
     Pos pos = p->scalar->pos;
@@ -237,8 +237,7 @@ static Expr *parse_first(Parser *p)
                        : "a value is missing here");
 }
 
-/* Parses the suffixes of an expression, any number of them: x[i] and
- * f(x).key. */
+/* Parses the suffixes that follow an expression, as in x[i] and f(x).key. */
 static Expr *parse_behind(Parser *p, Expr *e)
 {
     while (e && !p->failed && (is(p, "[") || is(p, "."))) {

@@ -1,5 +1,5 @@
-/* families.c: prints the known families as text, as JSON, or as the page
- * docs/import.md, from the files of models/import. */
+/* families.c: prints the known families, from the files of models/import, as
+ * text, JSON, or the page docs/import.md. */
 #include <string.h>
 
 #include "base/put_json.h"
@@ -7,8 +7,8 @@
 #include "import/import.h"
 #include "import/rules.h"
 
-/* Returns the missing feature for which the family is always rejected, or NULL
- * if it is not. */
+/* Returns the missing feature because of which the family is always rejected,
+ * or NULL if it is not. */
 static const char *refused(const Yaml *top)
 {
     const Yaml *refuse = rules_list(top, "refuse");

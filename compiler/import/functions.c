@@ -1,4 +1,5 @@
-/* functions.c: the functions that expressions can call, one row each. */
+/* functions.c: the functions that expressions can call, one row of a table
+ * each. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static Datum square_root(Call *c)
     return value_real(sqrt(value_number(&c->v[0])));
 }
 
-/* Returns x, truncated, as an integer; an error if it does not fit in
+/* Returns x, truncated to an integer. Reports an error if it does not fit in
  * int64_t. */
 static Datum whole_of(Call *c, double x)
 {
@@ -78,8 +79,8 @@ static const Tensor *tensor_of(Call *c)
     return file ? safetensors_find(file, c->v[0].text) : NULL;
 }
 
-/* True if the file has a tensor that matches the argument, in which * matches
- * any text. */
+/* Returns true if the file has a tensor whose name matches the argument; *
+ * matches any text. */
 static Datum has_tensor(Call *c)
 {
     const Safetensors *file = c->s->tensors;
@@ -112,8 +113,8 @@ static Datum rank(Call *c)
     return t ? value_integer(t->rank) : none();
 }
 
-/* Returns the elements of a small tensor, such as scaling factors. Each is
- * written with the fewest digits that identify the float. */
+/* Returns the elements of a small tensor, such as scaling factors. Each is the
+ * decimal number with the fewest digits that rounds to the float. */
 static Datum numbers(Call *c)
 {
     enum { Most = 4096 };
@@ -140,8 +141,8 @@ static Datum numbers(Call *c)
     return to;
 }
 
-/* Returns the number of bytes of `name` before `tail`, which must be all of it
- * or follow a dot; -1 if `name` does not end so. */
+/* Returns the number of bytes of `name` that precede the last segments `tail`;
+ * -1 if `name` does not end with these segments. */
 static int bytes_before(const char *name, const char *tail)
 {
     const size_t n = strlen(name), m = strlen(tail);

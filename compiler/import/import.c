@@ -1,5 +1,5 @@
-/* import.c: converts a folder to the text of a spec: reads config.json, finds
- * the family, evaluates the family's rules, and compares the result with the
+/* import.c: converts a folder to the text of a spec. Reads config.json, finds
+ * the family, evaluates the family's rules, and compares the spec with the
  * tensors. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
@@ -41,8 +41,8 @@ static bool read_config(Import *m)
     return !m->code;
 }
 
-/* Renames old keys as the section `renamed` of the rules lists them, in that
- * order. */
+/* Renames old keys in the order in which the rules' section `renamed` lists
+ * them. */
 static bool rename_keys(Import *m, const Yaml *rules)
 {
     const Yaml *renamed = rules_map(rules, "renamed");
@@ -85,8 +85,7 @@ static void unknown_family(Import *m, const ConfigKey *key)
                             "attnc new");
 }
 
-/* Reads and checks the rules that the user named. attnc's own rules are checked
- * by a test. */
+/* Reads and checks the user's rule file. A test checks attnc's own rules. */
 static bool read_own(Import *m)
 {
     RuleFiles all = { 0 };
@@ -133,7 +132,7 @@ static bool find_family(Import *m, Rules *to)
     return false;
 }
 
-/* Applies the overlays whose condition holds. An overlay is a rule file that
+/* Applies the overlays whose conditions hold. An overlay is a rule file that
  * extends any family. */
 static bool lay_over(Import *m)
 {
@@ -152,7 +151,7 @@ static bool lay_over(Import *m)
     return m->rules && !m->scope.failures;
 }
 
-/* Sets the task by the first entry of `architectures` in config.json. */
+/* Sets the task from the first entry of `architectures` in config.json. */
 static bool find_task(Import *m)
 {
     const Yaml *known = rules_map(m->rules, "architectures");
@@ -209,7 +208,7 @@ static bool open_rules(Import *m, Imported *to)
     bind_scope(m);
     if (gguf && !gguf_keys(m))
         return false;
-    /* rules without `spec` are those of a family that is always rejected */
+    /* a family whose rules have no `spec` is always rejected */
     return rules_map(m->rules, "spec") || judge_refusals(m);
 }
 

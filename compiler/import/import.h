@@ -1,6 +1,6 @@
-/* import.h: converts a checkpoint folder, as written by Hugging Face's tools,
- * to a spec. Families are described by data, one file of models/import for
- * each, embedded in attnc; the code here is the same for all.
+/* import.h: converts a Hugging Face checkpoint folder to a spec. Each family is
+ * described by a data file in models/import, which is embedded in attnc; the
+ * code is the same for all families.
  *
  * In:  config.json and the files next to it, the tensors' names and shapes.
  * Out: the text of a spec, which has been read back and compared with the
@@ -12,16 +12,15 @@
 
 typedef struct {
     const char *folder; /* the checkpoint folder, or a .gguf of llama.cpp */
-    const char *spec;   /* path that the spec will be written to, or "-" */
+    const char *spec;   /* path to which the spec will be written, or "-" */
     const char *name;   /* name of the model */
-    const char *rules;  /* rule file that replaces those of models/import, or
-                         * NULL */
-    /* The import can also make weights, which are written to `merged` next to
-     * the spec: the adapter `lora` merged into the model, or the mean of the
-     * model and the checkpoints in the folders `others`. NULL, 0: none. */
+    const char *rules;  /* rule file to use instead of models/import, or NULL */
+    /* The import can also write new weights, to `merged` next to the spec: the
+     * adapter `lora` merged into the model, or the mean of the model and the
+     * checkpoints in the folders `others`. NULL, 0: none. */
     const char *lora, *merged;
-    const char *joined; /* path for one file that joins several files of
-                         * weights, or NULL */
+    const char *joined; /* path of one file in which several weights files are
+                         * joined, or NULL */
     const char *const *others;
     int n_others;
 } ImportOptions;
@@ -38,16 +37,17 @@ typedef struct {
     const char *text;  /* text of the spec */
     size_t n;
     const char *weights;    /* path of the weights: a file, or an index */
-    const char *made;       /* path of weights made by the import; NULL: none */
-    int tensors, unused;    /* number of tensors in the file, and of those known
-                             * but not used */
+    const char *made;       /* path of the weights that the import wrote; NULL:
+                             * none */
+    int tensors, unused;    /* number of tensors in the file, and of tensors
+                             * that are known but not used */
     int64_t parameters;     /* elements of the used tensors */
     ImportedVocab vocab[2]; /* one for each side, or one for both */
     int vocabs;
-    bool by_token; /* the result has a row per token, not one per text */
+    bool by_token; /* true: the result has a row per token; false: per text */
 } Imported;
 
-/* Imports a checkpoint. Prints errors on stderr and returns an exit code. The
+/* Imports a checkpoint. Reports errors on stderr and returns an exit code. The
  * caller must call import_close() even after a failure. */
 int import_folder(Imported *to, const ImportOptions *o);
 void import_close(Imported *i);
@@ -60,15 +60,16 @@ int import_families(FILE *out, FamiliesFormat format);
 
 /* check_python.c: attnc import --check=PYTHON. */
 typedef struct {
-    const char *python, *folder; /* Python to start; folder of the checkpoint */
-    const char *spec, *merged; /* imported spec; weights, NULL: the folder's */
+    const char *python, *folder; /* Python program; checkpoint folder */
+    const char *spec, *merged;   /* imported spec; weights (NULL: those of the
+                                  * folder) */
     bool allow_nan;
 } PythonCheck;
-/* Returns the path of the Python with this name; ends attnc with ExitBackend if
+/* Returns the path of the Python program `name`. Ends attnc with ExitBackend if
  * there is none. */
 const char *python_find(Arena *a, const char *name);
-/* Compares the results of three inputs. Returns an exit code: if they differ,
- * ExitNegative after a message. */
+/* Compares the results for three inputs. Returns an exit code; if the results
+ * differ, prints a message and returns ExitNegative. */
 int python_check(const PythonCheck *c);
 
 #endif

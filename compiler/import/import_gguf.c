@@ -1,7 +1,7 @@
 /* import_gguf.c: imports a .gguf file of llama.cpp instead of a folder. The
- * family is the one whose rules name the architecture of the file. The section
+ * family is the one whose rules name the file's architecture. The section
  * `gguf` of these rules maps metadata to keys of config.json, and tensor names
- * to those that a folder has, so all other rules are the same for both. */
+ * to those of a folder, so all other rules are the same for both. */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,10 +10,9 @@
 
 /* ---- names ---- */
 
-/* Matches the pattern against the start of `text`, up to a dot or the end of
- * the text. Returns the length of the match in bytes, or -1. {i} matches a
- * number or
- * "{i}", which is copied to layer[]. */
+/* Matches `pattern` against the first segments of `text`. Returns the number of
+ * bytes that match, or -1. {i} matches a number or "{i}", which is copied to
+ * layer[]. */
 static int taken(const char *pattern, const char *text, char layer[16])
 {
     const char *at = text;
@@ -43,8 +42,9 @@ static const char *with_layer(Arena *a, const char *pattern, const char *layer)
                              i + 3);
 }
 
-/* Translates a name by the first row that matches, or returns it unchanged if
- * none does. `back`: from the rules' name to the file's, not the other way. */
+/* Translates a name according to the first row that matches, or returns it
+ * unchanged. If `back` is set, translates from the rules' name to the file's,
+ * otherwise the other way. */
 static const char *translated(Import *m, const char *name, bool back)
 {
     const Yaml *gguf = rules_map(m->rules, "gguf");
@@ -74,8 +74,8 @@ const char *gguf_called(Import *m, const char *name)
 
 /* ---- file ---- */
 
-/* Checks that the file has a complete model. A .gguf file can also be an
- * adapter, a vocabulary, a part of a model, or statistics. */
+/* Checks that the file is a complete model. A .gguf file can also be an
+ * adapter, a vocabulary, one part of a model, or statistics. */
 static bool check_contents(Import *m, Fault *why)
 {
     const Datum *type = value_get(&m->gguf, "general.type");
@@ -195,8 +195,8 @@ static bool lists_key(const Yaml *list, const char *key)
     return false;
 }
 
-/* Reports the model's metadata keys that no rule covers. Returns false if there
- * are any. */
+/* Reports metadata keys of the architecture that no rule covers. Returns false
+ * if there are any. */
 static bool know_metadata(Import *m, const Yaml *gguf)
 {
     const char *word = gguf_architecture(m);

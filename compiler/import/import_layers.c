@@ -1,13 +1,13 @@
-/* import_layers.c: evaluates a family's rules for each layer `i`. Fields that
- * are equal in all layers go to the top level of the spec. If the layers
- * differ, the others become `layers`, in the shorter of two forms: one period
- * of rows, or runs of equal rows with counts. */
+/* import_layers.c: evaluates a family's rules for each layer `i`. Fields with
+ * the same value in all layers go to the top level of the spec. The others
+ * become rows of `layers`, in the shorter of two forms: one period of the
+ * pattern, or runs of equal rows with counts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "import/state.h"
 
-enum { MostLayers = 1024 }; /* the same limit as that of a spec's N */
+enum { MostLayers = 1024 }; /* the maximum of a spec's N */
 
 typedef struct {
     Arena *a;
@@ -54,8 +54,8 @@ static bool all_maps(const Rows *r)
     return true;
 }
 
-/* Sets a key of the spec. If the key exists, maps are merged key by key and
- * other values are replaced. */
+/* Sets a key of the spec. If the key exists, merges maps key by key and
+ * replaces other values. */
 static void lay(Arena *a, Yaml *spec, const char *key, Yaml *value)
 {
     Yaml *there = yaml_get(spec, key);
@@ -95,7 +95,7 @@ static void share(const Rows *r, Yaml *spec)
 
 /* ---- pattern ---- */
 
-/* Returns the length of the shortest period of the rows. The last period may be
+/* Returns the length of the shortest period of the rows; the last period may be
  * incomplete. */
 static int round_of(const Rows *r)
 {
@@ -116,7 +116,7 @@ static Yaml *list_new(Arena *a)
     return list;
 }
 
-/* Returns the runs of equal rows. A run longer than one row has a count,
+/* Returns the runs of equal rows. A run of more than one row has a count,
  * `repeat`. */
 static Yaml *runs_of(const Rows *r)
 {

@@ -1,5 +1,5 @@
-/* judge.c: rejects models that a family's rules do not support, and keys that
- * no rule knows. */
+/* judge.c: rejects models that the rules of their family do not support, and
+ * keys that no rule knows. */
 #include <string.h>
 
 #include "import/state.h"
@@ -27,7 +27,7 @@ static bool refuse_row(Import *m, const Yaml *row)
     return true;
 }
 
-/* Returns true if the rule expects this value. */
+/* Returns true if `v` is the value that the rule wants. */
 static bool expected(const Datum *v, const Datum *wanted)
 {
     if (wanted->kind != ValueList)
@@ -101,8 +101,8 @@ static int unknown_in(Import *m, Config *file, const char *title)
 
 /* ---- noted ---- */
 
-/* Returns a key from the other files or else from config.json: older folders
- * have the keys of generation_config.json in both. */
+/* Returns a key from the other files or else from config.json, because older
+ * folders keep the keys of generation_config.json there. */
 static const ConfigKey *find_noted(Import *m, const char *key)
 {
     for (int i = 0; i < m->files.n; i++) {
@@ -113,7 +113,8 @@ static const ConfigKey *find_noted(Import *m, const char *key)
     return config_find(m->config, key);
 }
 
-/* Prints one note that lists all keys of a row whose values are not neutral. */
+/* Prints one note about all keys of a row whose values are not the neutral
+ * ones. */
 static void note_keys(Import *m, const Yaml *row)
 {
     const Yaml *keys = yaml_get(row, "keys");
@@ -134,7 +135,7 @@ static void note_keys(Import *m, const Yaml *row)
                          "differ from that of transformers");
 }
 
-/* Prints notes about keys that are ignored although their values would have an
+/* Prints notes about keys that are ignored although their values have an
  * effect. */
 static void note_all(Import *m)
 {

@@ -1,6 +1,6 @@
-/* lora.c: merges the low-rank products of an adapter into the weights. An
- * adapter is a folder: adapter_config.json has the scale;
- * adapter_model.safetensors has A [r, in] and B [out, r] of each matrix, and
+/* lora.c: merges an adapter into the weights of a model. An adapter is a
+ * folder: adapter_config.json has the scale; adapter_model.safetensors has the
+ * factors A [r, in] and B [out, r] of each matrix's low-rank update, and
  * tensors that replace those of the model. */
 #include <math.h>
 #include <stdlib.h>
@@ -13,16 +13,16 @@ enum { ConfigLimit = 1 << 20 };
 
 typedef struct {
     const char *path;     /* path of adapter_config.json, for messages */
-    double alpha;         /* the numerator of the scale, lora_alpha */
-    bool by_root;         /* the scale is alpha / sqrt(r) instead of alpha / r:
-                           * use_rslora */
+    double alpha;         /* lora_alpha, the numerator of the scale */
+    bool by_root;         /* use_rslora: the scale is alpha / sqrt(r) instead of
+                           * alpha / r */
     bool turned;          /* the model stores matrices as [in, out] */
     const json_t *alphas; /* lora_alpha of individual modules */
 } Adapter;
 
 typedef struct { /* the new value of one tensor */
     const Tensor *of;
-    const float *a, *b; /* factors A [r, in] and B [out, r]; NULL: no product */
+    const float *a, *b; /* factors A [r, in] and B [out, r]; NULL: no update */
     int64_t r, in, out;
     double scale;
     bool turned; /* the tensor is [in, out] */
@@ -35,7 +35,7 @@ static bool bad(const Adapter *l, Fault *why, const char *key, const char *what)
     return fault(why, ExitInput, "%s: '%s' %s", l->path, key, what);
 }
 
-/* Keys that an adapter sets if it computes more than W + s B A. */
+/* Keys of adapters that compute more than W + s B A. */
 static const char *const others[] = {
     "use_dora",          "lora_bias",
     "layer_replication", "use_qalora",
@@ -83,7 +83,8 @@ static bool take_config(Adapter *l, const json_t *root, Fault *why)
         && read_flag(l, root, "fan_in_fan_out", &l->turned, why);
 }
 
-/* Reads adapter_config.json. The caller frees *root, which owns the values. */
+/* Reads adapter_config.json. The caller releases *root, which owns the
+ * values. */
 static bool read_adapter_config(Adapter *l, json_t **root, Fault *why)
 {
     File f;
@@ -140,8 +141,8 @@ static bool stem_before(const char *text, const char *tail, size_t *stem)
     return n > m && !strcmp(text + n - m, tail);
 }
 
-/* Returns the index of the model's tensor for a name in the adapter, or -1.
- * Either name may lack leading parts of the other. */
+/* Returns the index of the model's tensor for a name in the adapter, or -1. One
+ * of the names may lack the first segments of the other. */
 static int find_tensor(const Safetensors *base, const char *name)
 {
     for (const char *at = name; at; at = strchr(at, '.')) {
@@ -158,9 +159,9 @@ static int find_tensor(const Safetensors *base, const char *name)
 
 typedef struct {
     Arena *arena;
-    const Safetensors *base, *file; /* weights of the model; of the adapter */
+    const Safetensors *base, *file; /* the model's weights; the adapter's */
     const Adapter *adapter;
-    Merged *to; /* [tensors of the model]: new values */
+    Merged *to; /* [tensors of the model]: the new values */
     Fault *why;
 } Merge;
 
@@ -177,8 +178,8 @@ static const float *floats_of(Arena *a, const Tensor *t)
     return to;
 }
 
-/* Removes the parts that peft adds to a name: the prefix base_model.model. and,
- * inside a module that also has a product, base_layer. */
+/* Removes the segments that peft adds to a name: base_model.model. at the
+ * start, and base_layer in a module that also has a low-rank update. */
 static const char *own_name(Arena *a, const char *name)
 {
     static const char prefix[] = "base_model.model.", inside[] = ".base_layer.";
@@ -224,7 +225,7 @@ static bool add_product(const Merge *m, const Tensor *a, const Tensor *b,
     return true;
 }
 
-/* Replaces a tensor of the model by that of the adapter. */
+/* Replaces a tensor of the model with the adapter's. */
 static bool replace(const Merge *m, const Tensor *t)
 {
     const int at = find_tensor(m->base, own_name(m->arena, t->name));
@@ -272,7 +273,7 @@ static bool take_tensor(const Merge *m, const Tensor *t, bool whole)
     return !whole || replace(m, t);
 }
 
-/* Handles all tensors of the adapter. Replacements come first, because products
+/* Applies all tensors of the adapter: first the replacements, because updates
  * are added to them. */
 static bool take_tensors(const Merge *m)
 {
@@ -285,7 +286,7 @@ static bool take_tensors(const Merge *m)
 
 /* ---- writing ---- */
 
-/* Adds scale B A to n elements of a row, beginning with `column`. */
+/* Adds scale B A to n elements of a row, starting at `column`. */
 static void add_row(const Merged *m, int64_t row, int64_t column, int64_t n,
                     double *sum)
 {

@@ -1,4 +1,5 @@
-/* merged.c: makes weights from several files after the spec was checked. */
+/* merged.c: computes weights from several files, once the spec has been
+ * checked. */
 #include <string.h>
 
 #include "import/merge.h"
@@ -26,8 +27,8 @@ static bool mean_of(Import *m)
 
 /* ---- joined ---- */
 
-/* Adds the tensors of a file such as "2_Dense/model.safetensors" to the
- * weights, with a prefix: "2_Dense.". */
+/* Adds the tensors of another file to the weights. Their prefix is the folder's
+ * name: "2_Dense." for "2_Dense/model.safetensors". */
 static bool join_file(Import *m, const char *name)
 {
     Fault why;
@@ -88,7 +89,7 @@ bool merge_weights(Import *m)
         return false;
     }
     if (!m->o->lora)
-        return mean_of(m); /* the mean of one file is a copy in f32 */
+        return mean_of(m); /* the mean of a single file is a copy in f32 */
     if (!merge_lora(m->a, m->weights, m->o->lora, m->made, &why))
         m->code = report_fault(&why);
     return !m->code;

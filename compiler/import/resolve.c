@@ -1,5 +1,5 @@
-/* resolve.c: evaluates the expressions in the rules of a family, which form
- * trees. Items whose value is none are left out. */
+/* resolve.c: evaluates the trees of expressions in a family's rules. Items with
+ * the value none are omitted. */
 #include <string.h>
 
 #include "import/state.h"
@@ -38,7 +38,7 @@ Yaml *map_take(Yaml *map, const char *key)
     return item;
 }
 
-/* Converts a value to a tree; returns NULL for none. */
+/* Converts a value to a tree; NULL if the value is none. */
 static Yaml *tree_of(Import *m, const Datum *v)
 {
     if (v->kind == ValueNone)
@@ -58,8 +58,8 @@ static Yaml *tree_of(Import *m, const Datum *v)
     return y;
 }
 
-/* Copies a tree and evaluates its expressions. `fills`: also replaces each {x}
- * by the value of x. */
+/* Copies a tree and evaluates its expressions. If `fills` is set, also replaces
+ * each {x} with the value of x. */
 static Yaml *resolve(Import *m, const Yaml *rule, bool fills)
 {
     if (rule->kind == YamlScalar && rule->text[0] == '=') {
@@ -121,9 +121,9 @@ static void add_group(Import *m, Yaml *to, const Yaml *group)
     }
 }
 
-/* Returns the name that the longest matching row, other than row `skip`, gives
- * to `name`. Returns `name` itself if no row matches, NULL if the matching row
- * has another form. */
+/* Returns the name that `name` gets from the longest matching row except row
+ * `skip`. Returns `name` itself if no row matches, and NULL if that row is not
+ * a plain name. */
 static const char *renamed(Arena *a, const Yaml *names, int skip,
                            const char *name)
 {
@@ -154,7 +154,7 @@ static void store_names(Import *m, Yaml *names)
     }
 }
 
-/* Returns the rows without those that follow from the others. */
+/* Removes rows that the remaining rows imply, and returns the others. */
 static Yaml *shortened(Arena *a, Yaml *names)
 {
     for (int i = names->keys.n - 1; i >= 0; i--) {

@@ -134,8 +134,8 @@ static const Yaml *joined_lists(Arena *a, const Yaml *below, const Yaml *above)
 static const Yaml *laid(Arena *a, const Yaml *below, const Yaml *above,
                         bool order_of_above);
 
-/* Merges two maps. The keys of one come first, in its order, then the keys that
- * only the other has. */
+/* Merges two maps. `order_of_above` decides which map's keys come first; keys
+ * that only the other map has follow. */
 static const Yaml *laid_maps(Arena *a, const Yaml *below, const Yaml *above,
                              bool order_of_above)
 {

@@ -1,5 +1,5 @@
 /* rules_check.c: checks a rule file without a folder: its sections, its
- * expressions, and every name and function that they use. */
+ * expressions, and all names and functions in them. */
 #include <string.h>
 
 #include "import/rules.h"
@@ -23,7 +23,7 @@ static void add_keys(Check *c, const Yaml *map)
 
 /* ---- expressions ---- */
 
-/* Returns true if the name is known, alone or followed by keys as in
+/* Returns true if the name is known, either completely or up to a dot, as in
  * "generation.x". */
 static bool is_name(const Check *c, const char *name)
 {
@@ -137,8 +137,7 @@ static void check_sections(Check *c, const Yaml *top)
     }
 }
 
-/* Reports items of a section, which is a list or a map, that are not
- * scalars. */
+/* Reports items that are not scalars in a section that is a list or a map. */
 static void check_texts(Check *c, const Yaml *in, const char *section)
 {
     const Yaml *y = in ? yaml_get(in, section) : NULL;
@@ -170,7 +169,7 @@ static int check_file(Arena *a, const Rules *r, const Yaml *common)
     const Yaml *config = rules_map(top, "config"), *let = rules_map(top, "let");
     add_name(&c, "task");
     add_name(&c, "format");
-    add_name(&c, "gguf"); /* any key of the metadata may follow */
+    add_name(&c, "gguf"); /* any metadata key may follow */
     add_name(&c, "i");    /* the index of a layer */
     add_keys(&c, let);
     add_keys(&c, rules_map(top, "tables"));

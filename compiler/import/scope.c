@@ -1,4 +1,4 @@
-/* scope.c: reports errors found when expressions are evaluated. */
+/* scope.c: reports errors that occur while expressions are evaluated. */
 #include <stdarg.h>
 
 #include "import/expr.h"

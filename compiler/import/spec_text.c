@@ -1,6 +1,6 @@
-/* spec_text.c: writes the tree of a spec as YAML: a map on one line if it fits,
- * otherwise on one line per key. Also removes fields that only repeat
- * defaults. */
+/* spec_text.c: writes the tree of a spec as YAML, each map on one line if it
+ * fits, otherwise with a line per key. Also removes fields that have their
+ * default values. */
 #include <string.h>
 
 #include "import/state.h"
@@ -18,8 +18,8 @@ static bool is_plain(const char *text)
                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-+/")];
 }
 
-/* Returns true if the text has the form {..}, which needs no quotes outside of
- * flow collections. */
+/* Returns true if the text needs no quotes outside of flow collections: plain
+ * characters and braces, not starting with { or -. */
 static bool is_row(const char *text)
 {
     return (*text == '{' || *text == '-')
@@ -48,8 +48,8 @@ static void put_scalar(Buffer *b, const char *text, bool in_flow)
     buffer_printf(b, "\"");
 }
 
-/* Writes a value on one line. Until place_origins() is called, the columns of
- * its origins count from the start of the buffer. */
+/* Writes a value on one line. The columns of its origins count from the start
+ * of the buffer until place_origins() corrects them. */
 static void put_flow(Buffer *b, SpecTree *t, const Yaml *y, bool in_flow)
 {
     if (y->kind == YamlScalar) {
@@ -102,8 +102,8 @@ static void put_comment(Buffer *b, int indent, const char *comment)
     }
 }
 
-/* Sets the columns of the origins of a value that starts `before` columns into
- * the next line. */
+/* Sets the line and columns of the origins of a value, which begins `before`
+ * columns into the current line of `b`. */
 static void place_origins(SpecTree *t, const Buffer *b, int first, int before)
 {
     int line = 1;
@@ -211,8 +211,8 @@ const char *spec_tree_text(SpecTree *t)
 
 /* ---- defaults ---- */
 
-/* Returns a hash of the spec without names, weights and comments; 0 if the spec
- * is invalid. */
+/* Returns a hash of the spec without names, weights and comments; 0 if it is
+ * invalid. */
 static uint64_t hash_of(const SpecTree *t)
 {
     SpecTree bare = *t;
@@ -239,7 +239,8 @@ static void put_back(Yaml *map, int i, Yaml *key, Yaml *value)
 }
 
 /* Shortens {encoder: 6, decoder: 6} to 6, and {type: rms} to rms. Returns NULL
- * if the values differ. The caller checks that the meaning stays the same. */
+ * if the values differ. The caller checks that the spec's hash stays the
+ * same. */
 static Yaml *as_scalar(const Yaml *map)
 {
     for (int i = 0; i < map->items.n; i++)

@@ -1,6 +1,6 @@
-/* tensors.c: checks the weights of the folder, which are one .safetensors file
- * or an index of several: every tensor that the spec needs must exist, and all
- * others must be known. */
+/* tensors.c: checks the weights of the folder, one .safetensors file or an
+ * index of several. Every tensor that the spec needs must exist, and all others
+ * must be known. */
 #include <string.h>
 #include <unistd.h>
 
@@ -69,8 +69,7 @@ bool tensors_open(Import *m)
 
 /* ---- unused ---- */
 
-/* Returns the first pattern in the list that matches the name; NULL if none
- * does. */
+/* Returns the first pattern in the list that matches the name, or NULL. */
 static const char *listed(Import *m, const Yaml *list, const char *name)
 {
     for (int i = 0; list && i < list->items.n; i++) {
@@ -95,8 +94,7 @@ static const char *known_as(Import *m, const char *name)
     return own ? own : listed(m, rules_list(m->common, "unused"), name);
 }
 
-/* Returns one flag per tensor: true if the model uses any part of the
- * tensor. */
+/* Returns a flag for each tensor: true if the model uses a part of it. */
 static bool *find_used(Import *m, const PackList *list)
 {
     const Safetensors *file = m->weights;
@@ -110,7 +108,8 @@ static bool *find_used(Import *m, const PackList *list)
     return used;
 }
 
-typedef struct { /* name of unknown tensors, with their number in all layers */
+typedef struct { /* name of unknown tensors; number of further layers that have
+                    it */
     const char *name;
     int more;
 } Unknown;
@@ -127,9 +126,9 @@ static const char *without_layer(Arena *a, const char *name)
     return name;
 }
 
-/* Adds the pattern of a known tensor to `unused`, unless a pattern there covers
- * it. The names in a .gguf file differ from those in the rules, so for such a
- * file the name itself is added. */
+/* Adds the pattern of a known tensor to `unused`, unless a pattern there
+ * matches it. If the pattern does not match the file's own name, as in a .gguf
+ * file, adds that name instead. */
 static void leave_out(Import *m, SpecTree *t, const char *pattern,
                       const char *name)
 {

@@ -20,7 +20,8 @@ typedef enum {
 typedef struct Datum Datum;
 struct Datum {
     ValueKind kind;
-    Pos pos; /* position in a file of the folder; `src` is NULL if computed */
+    Pos pos; /* position in a file of the folder; `src` is NULL if the value was
+              * computed */
     union {
         bool truth;
         int64_t whole;
@@ -39,7 +40,7 @@ Datum value_integer(int64_t x);
 Datum value_real(double x);
 Datum value_truth(bool x);
 Datum value_of_json(Arena *a, const json_t *j, Pos pos);
-/* Converts a literal. A scalar without quotes may be a number, true, false or
+/* Converts a literal. Without quotes it may be a number, true, false or
  * none. */
 Datum value_of_yaml(Arena *a, const Yaml *y);
 bool value_same(const Datum *a, const Datum *b);

@@ -1,7 +1,6 @@
-/* vocabulary.c: converts the tokenizer of a folder or .gguf file to
- * vocabularies, which are written next to the spec and named in it. If any part
- * of the tokenizer is not supported, the model gets no vocabulary and accepts
- * only ids. */
+/* vocabulary.c: converts the tokenizer of a folder or .gguf file to vocabulary
+ * files next to the spec, which refers to them. If any part of the tokenizer is
+ * not supported, the model gets no vocabulary and accepts only ids. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,7 @@
 #include "import/state.h"
 #include "tokenizer/tokenizer.h"
 
-/* Returns the scalar at key b of the map at key a; NULL if absent. */
+/* Returns the scalar map.a.b; NULL if it is absent. */
 static const char *text_at(const Yaml *map, const char *a, const char *b)
 {
     const Yaml *y = map ? yaml_get(map, a) : NULL;
@@ -18,8 +17,8 @@ static const char *text_at(const Yaml *map, const char *a, const char *b)
     return y && y->kind == YamlScalar ? y->text : NULL;
 }
 
-/* Returns the spec's path with another ending: "out/model.yaml" and ".vocab"
- * give "out/model.vocab". */
+/* Returns the spec's path with another ending: "out/model.yaml" becomes
+ * "out/model.vocab" for ".vocab". */
 static const char *beside(Import *m, const char *ending)
 {
     const char *spec = m->o->spec, *dot = strrchr(spec, '.');
@@ -54,8 +53,8 @@ static bool read_side(Import *m, const Yaml *vocab, TextSide side,
     return false;
 }
 
-/* Moves a vocabulary to the import's arena. Returns the file name that the spec
- * uses. */
+/* Moves a vocabulary to the import's arena. Returns its file name as the spec
+ * contains it. */
 static Yaml *keep(Import *m, Imported *to, Vocabulary *v, const char *ending)
 {
     ImportedVocab *kept = &to->vocab[to->vocabs++];
@@ -79,8 +78,8 @@ static void set_side(Import *m, Yaml *vocab, const char *side, Yaml *size,
     map_set(m->a, vocab, side, map);
 }
 
-/* Adds the vocabulary files of both sides to the spec. Each side gets the size
- * that they share or else that of the source. */
+/* Adds the vocabulary files of both sides to the spec. The size is the one that
+ * both sides share, or else the source's for each. */
 static void set_sides(Import *m, Yaml *vocab, Yaml *source, Yaml *target)
 {
     const Yaml *first = yaml_get(vocab, "source");
