@@ -1,7 +1,7 @@
 /* bench.c: times the workloads of a model and checks that their results stay
  * the same.
  *
- * All workloads and a slice of the machine's own limit run in turn, so that a
+ * The workloads and a slice of the machine benchmark run in turn, so that a
  * disturbance affects all of them. Only medians are compared with each
  * other. */
 #include "base/progress.h"
@@ -20,7 +20,7 @@ static double time_once(const Work *w, Setup *s)
     return seconds_now() - begin;
 }
 
-/* Runs each workload once as a warm-up and records the checksum of its
+/* Runs each workload once to warm up, and records the checksum of its
  * result. */
 static void first_runs(Works *works, Setup *s)
 {
@@ -54,8 +54,8 @@ static bool all_known(const Times *times, int works)
     return true;
 }
 
-/* Runs the workloads as often as the options say, or until each median is
- * accurate enough or the time is up. */
+/* Runs the workloads for the number of repetitions in the options or, without
+ * one, until each median is accurate enough or the time is up. */
 static void run_all(Setup *s, const Works *works, Times *times)
 {
     const BenchOptions *o = &s->options;
@@ -101,7 +101,8 @@ static double most_seconds(double seconds)
     return fmin(1.0, seconds); /* the part that measures the machine */
 }
 
-/* Shows which part of the bench begins, with an upper bound of its seconds. */
+/* Shows which part of the bench begins, with an upper bound of its duration in
+ * seconds. */
 static void show_part(const BenchOptions *o, int works, int part)
 {
     static const char *const names[] = { "the machine", "workloads",

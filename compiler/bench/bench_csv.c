@@ -1,5 +1,5 @@
-/* bench_csv.c: a bench report as comma-separated values: a table of workloads,
- * an empty line, and a table of kernels. */
+/* bench_csv.c: prints a bench report as comma-separated values: a table of
+ * workloads, an empty line, and a table of kernels. */
 #include "bench/bench_report.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* bench_json.c: a bench report as JSON. */
+/* bench_json.c: prints a bench report as JSON. */
 #include "base/put_json.h"
 #include "bench/bench_report.h"
 
@@ -47,8 +47,8 @@ static void kernel_json(const BenchReport *r, int work, const KernelRow *k,
     buffer_printf(out, "}");
 }
 
-/* Adds the kernels. A kernel without a name is an emitted function, whose time
- * is the sum of its kernels. */
+/* Adds the kernels. One without a name is an emitted function; its time is the
+ * sum of the kernels in it. */
 static void kernels_json(const BenchReport *r, Buffer *out)
 {
     const KernelTimes *t = &r->kernels;
@@ -99,8 +99,8 @@ void bench_json(const BenchReport *r, FILE *to)
     }
     if (r->kernels.of)
         kernels_json(r, out);
-    /* lengths of the batch and the first sentence, so that another program can
-     * repeat the run */
+    /* lengths of the batch and ids of its first sentence, so that another
+     * program can repeat the run */
     put_ids("lengths", s->rows, o->batch, out);
     put_ids("source", setup_source(s, 0), s->rows[0], out);
     put_ids("answer", setup_answer(s, 0), o->steps, out);

@@ -1,6 +1,6 @@
-/* bench_kernels.c: times each step of a model. It compiles a second model from
- * the same plan, whose code calls a clock when a step's function begins and
- * ends, and checks that its results are the same. */
+/* bench_kernels.c: times each step of a model. It compiles the plan a second
+ * time, to code that calls a clock at the beginning and end of each step's
+ * function, and checks that the results are the same. */
 #include <pthread.h>
 #include <string.h>
 
@@ -14,18 +14,19 @@ typedef struct Clock Clock;
 struct Clock { /* the clock of one thread */
     Clock *next;
     double last;   /* time of the last call of tick() */
-    double *spent; /* [slots]: seconds that passed before each slot's ticks */
+    double *spent; /* [slots]: seconds before the ticks of each slot */
     double *ticks; /* [slots]: number of ticks */
 };
 
-/* This file's only global state. It is global because emitted code calls
- * tick(slot) without other arguments. bench times one model at a time; each
- * thread makes its own clock. */
+/* The only global state of this file, because emitted code calls tick(slot)
+ * without other arguments. bench times one model at a time; each thread creates
+ * its own clock. */
 static struct {
     pthread_mutex_t lock;
     Arena *arena;
     int slots;
-    int64_t round; /* number of this round; clocks of older rounds are freed */
+    int64_t round; /* number of this round; clocks from older rounds are
+                      freed */
     Clock *first;
 } clocks = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static _Thread_local struct {
@@ -56,7 +57,7 @@ static void tick(int64_t slot)
     c->last = now;
 }
 
-/* Returns the seconds of one call of tick() in a loop: the best of 100
+/* Returns the seconds of one call of tick() in a loop: the minimum of 100
  * rounds. */
 static double clock_cost(void)
 {
@@ -102,14 +103,14 @@ typedef struct Spot Spot;
 struct Spot { /* statistics of one slot of the clock */
     KernelRow kernel;
     Spot *region_spot; /* slot of the op's region; NULL: this is that slot */
-    int ops;           /* a region's number of ops */
+    int ops;           /* number of ops, if it is the slot of a region */
     double *seconds;   /* [runs]: seconds of each run */
 };
 
-/* Makes the slots of a workload in which node i costs cost[i]. The time of an
- * op is counted in the slot of its end; the time of its region, in the slot of
- * the begin of the region's first op. Ops that share a slot are listed under
- * the name of the first. */
+/* Makes the slots of a workload in which node i costs cost[i]. An op's slot is
+ * that of the tick at its end; a region's slot is that of the tick at the
+ * beginning of its first op. Ops that share a slot are listed under the first
+ * op's name. */
 static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
                         const Cost *cost, int64_t runs)
 {
@@ -134,8 +135,9 @@ static Spot *make_slots(Arena *a, const Plan *p, const Timers *t,
     return slots;
 }
 
-/* Reads the clocks after a run: counts the ticks of all threads, and takes the
- * seconds of the slowest. A region's time is the sum of its ops' times. */
+/* Reads the clocks after a run. Adds up the ticks of all threads, but takes the
+ * seconds of the slowest thread. A region's time is the sum of its ops'
+ * times. */
 static void read_clocks(Spot *slots, int count, int64_t run)
 {
     for (int i = 0; i < count; i++) {
@@ -158,7 +160,7 @@ static double median(const double *at, int64_t n)
     return times_summary(&t).p50;
 }
 
-/* Lists the kernels. A region with only one op is one row. */
+/* Lists the kernels. A region with a single op is one row. */
 static void list_kernels(Arena *a, const Spot *slots, int count, int64_t runs,
                          KernelList *list)
 {

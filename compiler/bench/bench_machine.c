@@ -1,6 +1,6 @@
-/* bench_machine.c: `attnc bench --machine`: the machine's measured rates as a
- * table, JSON or comma-separated values, next to the figures from which its
- * target's default tilings are derived. */
+/* bench_machine.c: `attnc bench --machine`: prints the machine's measured rates
+ * as a table, JSON or comma-separated values, and next to them the figures from
+ * which the target's default tilings are derived. */
 #include "base/put_json.h"
 #include "base/strings.h"
 #include "bench/bench_report.h"
@@ -10,7 +10,7 @@
 /* ---- rates ---- */
 
 /* clang-format off */
-enum { Others = 2 }; /* rates that belong to no level */
+enum { Others = 2 }; /* rates that do not belong to a memory level */
 static const BenchColumn rate_columns[Others + Levels] = {
     { "FMA f32 GFLOP/s", "fma_gflop_per_s",   1, 0 },
     { "dot int8 GOP/s",  "dot_gop_per_s",     1, 0 },
@@ -126,14 +126,14 @@ void machine_print(const Machine *m, BenchFormat format, FILE *out)
 /* ---- target ---- */
 typedef struct {
     const char *name;
-    double row, here; /* the figure in target.c, and measured; NAN: unknown */
-    int places;       /* decimal places of `here` when printed */
+    double row, here; /* figure in target.c; measured value; NAN: unknown */
+    int places;       /* decimal places with which `here` is printed */
 } Figure;
 
 enum { Figures = 6 };
 
-/* Pairs each figure of target.c with the value measured here: cache sizes in
- * KiB, rates of one thread per clock cycle. */
+/* Pairs each figure of target.c with the measured value: cache sizes in KiB,
+ * rates of one thread per clock cycle. */
 static void figures_of(const Machine *m, const Target *t, Figure f[Figures])
 {
     const Rates *r = machine_rates(m, 1);

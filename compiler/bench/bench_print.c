@@ -1,5 +1,5 @@
-/* bench_print.c: a bench report as a text or Markdown table. CSV and JSON have
- * the same numbers and a few more. */
+/* bench_print.c: prints a bench report as a text or Markdown table. CSV and
+ * JSON contain the same numbers and a few more. */
 #include "base/table.h"
 #include "base/strings.h"
 #include "bench/bench_report.h"
@@ -14,15 +14,15 @@ static int width_of(const BenchColumn *c)
     return n > 8 ? n : 8;
 }
 
-typedef struct { /* a table whose rows have a name, numbers, and the bound */
+typedef struct { /* a table whose rows have a name, numbers, and a bound */
     TextTable text;
     const BenchColumn *column;
-    int n;     /* number of number columns */
-    bool cuts; /* longer names are truncated */
+    int n;     /* number of columns with numbers */
+    bool cuts; /* true: names that are too long are truncated */
 } Table;
 
-/* Makes a table. On a narrow terminal it drops columns, then shortens names to
- * no less than `least` characters. */
+/* Makes a table. If the terminal is narrow, drops columns, then shortens names
+ * to `least` characters or more. */
 static Table new_table(Arena *a, bool markdown, FILE *out, const BenchColumn *c,
                        int n, int width, int least)
 {
@@ -90,7 +90,7 @@ static void put_row(const Table *t, const char *name, const double *value,
 
 /* ---- the model ---- */
 
-/* Prints one length if all are equal, otherwise a list of at most 32. */
+/* Prints the length if all are equal, otherwise up to 32 lengths. */
 static void put_lengths(const Setup *s, FILE *out)
 {
     const int64_t n = s->options.batch;
@@ -143,8 +143,8 @@ static void put_kernel(const Table *t, const BenchReport *r, int work,
     put_row(t, name, value, bound_word(kernel_limit(r, work, k).bound));
 }
 
-/* Returns the seconds of a run that no kernel accounts for: calls, the search,
- * idle threads. */
+/* Returns the seconds of a run that belong to no kernel, e.g. calls, the
+ * search, idle threads. */
 static double between(const BenchReport *r, int work)
 {
     double seconds = r->kernels.p50[work];

@@ -1,4 +1,4 @@
-/* bench_report.h: the results of a bench, shared by the files that report
+/* bench_report.h: the results of a bench, shared by the files that print
  * them. */
 #ifndef ATTNC_BENCH_REPORT_H
 #define ATTNC_BENCH_REPORT_H
@@ -8,8 +8,8 @@
 /* ---- bench_kernels.c ---- */
 typedef struct {           /* one op in a step of the model */
     const char *function;  /* emitted function that the op is part of */
-    const char *name;      /* name of the op, e.g. "ffn.w1"; NULL: the complete
-                            * function */
+    const char *name;      /* name of the op, e.g. "ffn.w1"; NULL: the row is
+                            * the complete function */
     const char *op;        /* the op with its shape, e.g. "linear 512x2048" */
     double calls, seconds; /* calls and seconds in one run, on the slowest
                             * thread */
@@ -18,8 +18,8 @@ typedef struct {           /* one op in a step of the model */
 typedef VEC(KernelRow) KernelList;
 
 /* The times of all ops. bench_kernels.c measures them in a second model, whose
- * code calls a clock and whose results must be the same. Kernels are listed in
- * the model's order, each function before its ops. */
+ * code calls a clock. Kernels are in the model's order, each function before
+ * its ops. */
 typedef struct {
     double clock;   /* seconds of one call of the clock */
     double *p50;    /* [works]: median seconds of a run with the clock */
@@ -40,10 +40,11 @@ typedef struct {
     const Engine *engine;
     const Target *target; /* has the units that define the FMA peak */
     Machine machine;
-    Rates rates;    /* best rates seen with these threads, in kernels as well */
-    double between; /* median FMA rate of the slices measured between runs */
-    int again;      /* how often the rates were measured again because a run was
-                     * faster than they allow */
+    Rates rates;    /* highest rates measured with these threads, in kernels
+                     * too */
+    double between; /* median FMA rate of the slices between runs */
+    int again;      /* number of times that the rates were measured again,
+                     * because a run was faster than they allow */
     int threads;
     const Setup *setup;
     VEC(BenchRow) rows;
@@ -51,18 +52,18 @@ typedef struct {
 } BenchReport;
 
 /* ---- bench_columns.c ---- */
-typedef struct {      /* a column of any format */
-    const char *head; /* head in tables; NULL: not in tables */
-    const char *json; /* key in JSON and head in CSV */
+typedef struct {      /* a column, in any format */
+    const char *head; /* heading in tables; NULL: not in tables */
+    const char *json; /* key in JSON, heading in CSV */
     int places;       /* decimal places */
-    int rank;         /* a narrow terminal drops the columns of the highest rank
-                       * first; 0: never drops the column */
+    int rank;         /* a narrow terminal drops the columns with the highest
+                       * rank first; 0: never dropped */
 } BenchColumn;
 enum { WorkColumns = 16, KernelColumns = 9 };
 extern const BenchColumn work_columns[WorkColumns];
 extern const BenchColumn kernel_columns[KernelColumns];
-/* Write the numbers of a row in the order of the columns; NAN: the row has no
- * such number. */
+/* Write the numbers of a row in the order of the columns. NAN: the row lacks
+ * this number. */
 void work_values(const BenchReport *r, const BenchRow *row,
                  double value[WorkColumns]);
 void kernel_values(const BenchReport *r, int work, const KernelRow *k,
@@ -73,7 +74,7 @@ const char *backend_name(const BenchReport *r);
 
 /* ---- bench_machine.c ---- */
 void put_machine(bool markdown, const Machine *m, FILE *out);
-/* Prints the machine alone, in any format. */
+/* Prints only the machine, in any format. */
 void machine_print(const Machine *m, BenchFormat format, FILE *out);
 
 /* ---- bench_csv.c, bench_json.c, draw_roofline.c ---- */
@@ -83,10 +84,10 @@ const char *draw_roofline(const BenchReport *r);
 
 /* ---- rates.c ---- */
 
-/* Compares the results with the limits. If anything was faster than its limit,
- * the first measurement of the rates was disturbed, so all rates are measured
- * again, within `seconds`. Anything that is still faster raises the rates. Then
- * sets the limit of each row. */
+/* Compares the results with the limits. If any result is faster than its limit,
+ * the first measurement of the rates was disturbed, so measures all rates
+ * again, for up to `seconds`. If a result is still faster, raises the rates.
+ * Then sets the limit of each row. */
 void bench_limits(BenchReport *r, double seconds);
 /* Returns evidence that other programs ran on this machine, or NULL if there is
  * none. */

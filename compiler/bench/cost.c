@@ -1,5 +1,5 @@
-/* cost.c: computes the cost of a call, node by node, from the graph and the
- * lengths of its sentences: useful operations, bytes of weights, and bytes of
+/* cost.c: computes the cost of each node in a call from the graph and the
+ * lengths of the sentences: useful operations, bytes of weights, and bytes of
  * values between nodes. */
 #include <math.h>
 
@@ -39,8 +39,8 @@ static bool has_keys(const Graph *g, const Node *n)
     return n->nin > 1 && n->in[1] >= 0 && !is_const(g, n->in[1]);
 }
 
-/* Returns the number of keys of an attention op, or the number of rows of any
- * other op. */
+/* Returns the number of keys of an attention op; for other ops, the number of
+ * rows. */
 static int64_t keys_of(const Graph *g, const Node *n, const Lengths length)
 {
     return type_rows(has_keys(g, n) ? g->nodes.at[n->in[1]].type : n->type,
@@ -68,8 +68,8 @@ static bool looks_up(const Node *n)
     return n->op == OpEmbed || n->op == OpPosition || n->op == OpRotate;
 }
 
-/* Returns the largest fraction of the experts' weights that the call's rows can
- * select; 1 if the node reads all its weights. */
+/* Returns the fraction of the experts' weights that the call's rows can select
+ * at most; 1 if the node reads all its weights. */
 static double share_of(const Graph *g, const Node *n, const EntryCall *c)
 {
     if (n->op != OpLinear || n->nin <= InRoutes)
@@ -79,8 +79,8 @@ static double share_of(const Graph *g, const Node *n, const EntryCall *c)
     return fmin(1, rows * (double)row_times(n->type) / experts);
 }
 
-/* Returns the bytes of weights that a node reads: complete matrices, but of a
- * table only one row for each row of the result. */
+/* Returns the bytes of weights that a node reads: all of each matrix, except
+ * that a look-up reads one table row per row of its result. */
 static double weight_bytes(const Graph *g, const Node *n, const Lengths length)
 {
     double bytes = 0.0;
@@ -110,10 +110,10 @@ static bool from_cache(const Graph *g, const Node *n, int i)
     return op == OpRecall || op == OpAppend;
 }
 
-/* Returns the bytes of values that a node reads and writes: only those in a
- * cache if `cached`, otherwise only those outside. Keys that are masked for
- * every row are not read. Writing to a cache counts the rows of the input
- * twice: read and written. */
+/* Returns the bytes of values that a node reads and writes: in a cache if
+ * `cached` is set, otherwise outside. Keys that are masked for every row are
+ * not read. A cache write counts the rows of its input twice, because they are
+ * read and written. */
 static double value_bytes(const Graph *g, const Node *n, const Lengths length,
                           int64_t seen, bool cached)
 {
@@ -133,8 +133,8 @@ static double value_bytes(const Graph *g, const Node *n, const Lengths length,
     return bytes;
 }
 
-/* Returns how many of value_bytes() are written: the result, or half of the
- * bytes of a cache write. */
+/* Returns how many bytes of value_bytes() are written: the result or, for a
+ * cache write, half. */
 static double written_bytes(const Graph *g, const Node *n, const Lengths length,
                             int64_t seen)
 {
@@ -142,8 +142,8 @@ static double written_bytes(const Graph *g, const Node *n, const Lengths length,
                              : 4.0 * elements(n->type, length);
 }
 
-/* True if a node reads cross-attention keys from the cache. The sequences that
- * share a source share these keys, which are counted once. */
+/* True if a node reads cross-attention keys from the cache. These are counted
+ * once for all sequences that share a source. */
 static bool reads_cross(const Graph *g, const Node *n)
 {
     return n->nin > 1 && n->in[1] >= 0 && g->nodes.at[n->in[1]].op == OpRecall;
@@ -172,8 +172,8 @@ static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
     to->dots += planes * sums;
 }
 
-/* Adds the weights that scans read again. A scan has one step per row of the
- * longest sequence, and each step reads the recurrent weights. */
+/* Adds the weights that scans read again: a scan has one step per row of the
+ * longest sequence, and reads the recurrent weights in each step. */
 static void add_scans(const Plan *p, const EntryCall *c, int64_t steps,
                       Cost *cost)
 {
@@ -249,9 +249,9 @@ double cost_operations(Cost c)
     return c.flops + c.dots;
 }
 
-/* Integer and float operations use the same units of a core, so their times add
- * up. Without integer instructions, integer operations are assumed to be as
- * fast as float ones. */
+/* Integer and float operations share the execution units of a core, so their
+ * times add up. Without integer instructions, integer operations are assumed to
+ * be as fast as float operations. */
 double operations_seconds(const Rates *r, Cost c)
 {
     return c.flops / r->fma + c.dots / (r->dot > 0 ? r->dot : r->fma);

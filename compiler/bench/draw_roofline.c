@@ -1,6 +1,6 @@
-/* draw_roofline.c: a bench report as SVG: FLOP/s over FLOPs per byte, both
- * logarithmic, under the machine's roofs [Williams, Waterman and Patterson
- * 2009]. Workloads are large marks; kernels are small ones, with numbers that
+/* draw_roofline.c: draws a bench report as SVG: FLOP/s over FLOPs per byte,
+ * both logarithmic, under the machine's roofs [Williams, Waterman and Patterson
+ * 2009]. Workloads are large marks. Kernels are small marks with numbers, which
  * the legend explains. */
 #include <math.h>
 #include <string.h>
@@ -14,9 +14,10 @@ static const double below = 56, apart = 28, line = 17, large = 1.4, small = 0.8;
 
 typedef struct { /* a mark in the plot */
     const char *name, *op;
-    int work, number;        /* the mark's number; 0: the workload itself */
+    int work, number;        /* number of the mark; 0: the workload itself */
     double intensity, rate;  /* FLOPs per byte, FLOP/s */
-    double seconds, percent; /* time of one run; the limit as percent of it */
+    double seconds, percent; /* time of one run; limit in percent of that
+                                time */
     const char *bound;
 } Kernel;
 
@@ -29,7 +30,7 @@ typedef struct {
     double width, height;
 } Roofline;
 
-/* shapes for readers who cannot tell the colours apart */
+/* distinguish the workloads without colours */
 static const Mark shapes[] = { MarkSquare, MarkDiamond, MarkTriangle };
 enum { Marks = sizeof shapes / sizeof *shapes };
 static const char sheet[] =
@@ -62,7 +63,7 @@ static void add_workload(Roofline *d, int work)
                                      / row->time.p50 });
 }
 
-/* Adds the kernels of a workload. Skips a search, because the workloads before
+/* Adds the kernels of a workload, except a search, because the workloads before
  * it have the same kernels. */
 static void add_kernels(Roofline *d, int work, int *number)
 {
@@ -186,8 +187,8 @@ static Point place_of(const Roofline *d, const Kernel *k)
     return plot_point(&d->plot, k->intensity, k->rate);
 }
 
-/* Draws the numbered marks of kernels. A number that fits neither at its mark
- * nor at the end of a lead line is only in the tooltip. */
+/* Draws the numbered marks of kernels. If the number fits neither next to its
+ * mark nor at the end of a line to it, only the tooltip has it. */
 static void put_kernel_marks(Roofline *d)
 {
     for (int i = 0; i < d->kernels.n; i++)

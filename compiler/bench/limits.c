@@ -1,7 +1,7 @@
-/* limits.c: computes the least time that the machine needs for the cost of a
- * call. A limit is a lower bound: a level of memory is charged only for the
- * bytes that cannot fit in nearer caches, and levels, reads, writes and sums
- * all overlap. */
+/* limits.c: computes the minimum time that the machine needs for the cost of a
+ * call. It is a lower bound: a memory level counts only the bytes that cannot
+ * fit in nearer caches, and levels, reads, writes and arithmetic all
+ * overlap. */
 #include "bench/bench.h"
 
 #include <math.h>
@@ -13,15 +13,15 @@ const char *bound_word(int bound)
                              : level_name[bound];
 }
 
-/* Returns the fraction of `set` bytes that misses a cache of `room` bytes, if
- * every byte is read equally often. */
+/* Returns the fraction of `set` bytes that miss a cache of `room` bytes, if all
+ * bytes are read equally often. */
 static double part_beyond(double set, double room)
 {
     return set > room ? 1 - room / set : 0;
 }
 
-/* Each thread has its own L1 and L2. Caches are taken as exclusive: a cache may
- * hold bytes that nearer ones lack. */
+/* L1 and L2 exist once per thread. Caches count as exclusive: the bytes in a
+ * cache need not be in nearer ones. */
 Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
                    Level farthest)
 {
@@ -57,8 +57,8 @@ Limit limit_of(const Machine *m, const Rates *r, const Demand *d,
     return limit;
 }
 
-/* Returns the sum of the calls' limits; `bound` is that of the calls with the
- * largest share. */
+/* Returns the sum of the calls' limits. `bound` is the one with the largest
+ * share. */
 static Limit calls_limit(const Machine *m, const Rates *r, const Work *w,
                          Level farthest)
 {

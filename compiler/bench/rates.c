@@ -1,13 +1,13 @@
 /* rates.c: checks the machine's rates against the runs. If a run is faster than
- * its limit, the rates were measured while other programs ran and are too
- * low. */
+ * its limit, other programs disturbed the measurement of the rates, which are
+ * then too low. */
 #include "bench/bench_report.h"
 
 #include <math.h>
 
 enum { MostAgain = 3 };
-/* tolerance of a limit; error of a median, and fraction of the FMA rate, that
- * suggest a busy machine */
+/* tolerance of a limit; signs of a busy machine: error of a median, and
+ * fraction of the FMA rate */
 static const double same = 0.02, wide = 0.05, slow = 0.85;
 
 /* True if the run was faster than its limit. */

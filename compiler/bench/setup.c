@@ -1,5 +1,5 @@
-/* setup.c: prepares the batches of a model's workloads: lengths, ids and
- * memory. If the model is only planned, memory is counted but not allocated. */
+/* setup.c: prepares the batches for a model's workloads: lengths, ids and
+ * memory. If there is only a plan, counts memory without allocating it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ int32_t *bench_lengths(Arena *a, const char *text, int64_t otherwise,
 /* ---- ids ---- */
 
 /* Allocates memory, or only counts it and returns NULL. `bytes` is a size
- * computed by the runtime, -1 if that overflowed. */
+ * computed by the runtime; -1: it overflowed. */
 static void *memory_for(Setup *s, int64_t bytes)
 {
     if (bytes < 0)
@@ -100,8 +100,8 @@ static int32_t *random_ids(const Setup *s, int64_t n, int64_t size,
     return ids;
 }
 
-/* Returns the index of the first row of each of `n` sequences; sequence i has
- * rows[i / group] rows. */
+/* Returns the index of the first row of each of `n` sequences, if sequence i
+ * has rows[i / group] rows. */
 static int32_t *starts(Arena *a, const int32_t *rows, int64_t n, int64_t group)
 {
     int32_t *start = arena_alloc(a, (size_t)(n + 1) * sizeof *start);
@@ -122,15 +122,15 @@ int64_t setup_exact_past(const Setup *s)
     return s->spec->fix.past > 0 ? s->spec->fix.past : 0;
 }
 
-/* True if a search can run: it needs sources of ids, and code for calls of any
- * length. */
+/* True if a search can run: the source consists of ids, and the code accepts
+ * calls of any length. */
 bool setup_searches(const Setup *s)
 {
     return s->options.steps > 0 && s->model->input_width == 0
         && !setup_exact(s);
 }
 
-/* Returns the number of rows on the target side that the workloads need. */
+/* Returns the number of target rows that the workloads need. */
 static int64_t target_rows(const Setup *s, int64_t prompt)
 {
     if (setup_exact(s))
@@ -202,7 +202,7 @@ static void make_cache(Setup *s, int which, int64_t slots, int64_t longest)
                           * sizeof(float);
 }
 
-/* Reserves `rows` more positions in a slot of the cache. */
+/* Reserves `rows` more rows in a slot of the cache. */
 static void grow_cache(Setup *s, int which, int64_t slot, int64_t rows)
 {
     struct attn_cache *c = &s->cache[which];
@@ -210,8 +210,8 @@ static void grow_cache(Setup *s, int which, int64_t slot, int64_t rows)
         die("bench: no page left");
 }
 
-/* Makes both caches: encode's with one slot per sentence, the decoder's with
- * one slot per hypothesis. */
+/* Makes both caches: one slot per sentence for encode's, one slot per
+ * hypothesis for the decoder's. */
 static void make_caches(Setup *s)
 {
     const BenchOptions *o = &s->options;
@@ -340,8 +340,8 @@ static void run_nothing(void *pool, int64_t parts,
     die("bench: a model is run that is only planned");
 }
 
-/* Sets the model to call or, without code, the one that sizes are counted
- * for. */
+/* Sets the model to call. Without code, sets a model for which only sizes are
+ * counted. */
 static void find_model(Setup *s, const Engine *e)
 {
     s->model = e->backend.model;

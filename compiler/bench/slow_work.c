@@ -1,14 +1,12 @@
-/* slow_work.c: divides a call's cost into kinds of work that run at their own
- * fraction of the machine's rates. sweep/cost_coefficients.c fits these
- * fractions to measured models and so predicts others. */
+/* slow_work.c: splits the cost of a call by kind of work, because each kind
+ * runs at its own fraction of the machine's rates. sweep/cost_coefficients.c
+ * fits these fractions to measured models in order to predict others. */
 #include <math.h>
 
 #include "bench/bench.h"
 
 static const double few_rows = 2, many_rows = 16,
-                    panel = 16; /* numbers of rows from
-                                 * which a product has
-                                 * few or many; columns
+                    panel = 16; /* minimum rows of LoadFew and LoadMany; columns
                                  * of a panel */
 
 static bool is_norm(Op op)
@@ -42,7 +40,8 @@ static int product_kind(const Graph *g, const Node *n, double rows)
                                                         : 0);
 }
 
-/* Returns the factor by which padding to full panels enlarges `columns`. */
+/* Returns the factor by which padding to complete panels increases
+ * `columns`. */
 static double panels_part(double columns)
 {
     return ceil(columns / panel) * panel / columns;

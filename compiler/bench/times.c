@@ -11,15 +11,15 @@ int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The number of times below the true median, of n in all, is distributed as
- * binomial(n, 1/2). The ranks are the innermost with a probability of at most
- * 2.5 % on either side [Conover, Practical Nonparametric Statistics, section
- * 3.2]. */
+/* The number of times, out of n, that are below the true median has the
+ * distribution binomial(n, 1/2). The ranks are the innermost ones outside of
+ * which lies a probability of at most 2.5 % on each side [Conover, Practical
+ * Nonparametric Statistics, section 3.2]. */
 bool median_ranks(int64_t n, int64_t *low, int64_t *high)
 {
     double sum = 0.0;
     int64_t k = -1;
-    /* computed by lgamma(), because 2^-n underflows if n is large */
+    /* with lgamma(), because 2^-n underflows for large n */
     while (k + 1 < n) {
         sum += exp(lgamma((double)n + 1) - lgamma((double)k + 2)
                    - lgamma((double)(n - k)) - (double)n * log(2.0));
@@ -32,8 +32,8 @@ bool median_ranks(int64_t n, int64_t *low, int64_t *high)
     return k >= 0;
 }
 
-/* Returns a quantile by nearest rank: the least time that a fraction `part` of
- * the times does not exceed. */
+/* Returns a quantile by nearest rank: the smallest time that at least a
+ * fraction `part` of the times do not exceed. */
 static double quantile(const double *sorted, int64_t n, double part)
 {
     const int64_t i = (int64_t)ceil(part * (double)n) - 1;

@@ -1,5 +1,5 @@
-/* workloads.c: the workloads of one model (an encode call, a prefill, a step
- * and a complete search) and their costs. */
+/* workloads.c: the workloads of a model (an encode call, a prefill, a step and
+ * a complete search) and their costs. */
 #include <math.h>
 #include <string.h>
 #include <xxhash.h>
@@ -94,8 +94,8 @@ static void add_call(Setup *s, Work *w, EntryCall c)
     vec_push(s->arena, &w->loads, load_of(p, &c, cost));
 }
 
-/* Adds the calls of a complete search. The first step reads each sentence's
- * prompt once; every later step reads one row per hypothesis. */
+/* Adds the calls of a complete search. The first step reads the prompts, once
+ * per sentence; each later step reads one row per hypothesis. */
 static void add_search_calls(Setup *s, Work *w)
 {
     const BenchOptions *o = &s->options;
@@ -174,8 +174,7 @@ static void add_search(Setup *s, Works *works)
     vec_push(s->arena, works, w);
 }
 
-/* Returns the number of rows in each sentence's cache when half of the answer
- * is done. */
+/* Returns the number of rows in each sentence's cache at half of the answer. */
 static int32_t *half_way(const Setup *s)
 {
     const BenchOptions *o = &s->options;
@@ -211,8 +210,8 @@ static void need_taken(const Setup *s, const char *name,
              name, (long long)b->rows, (long long)b->sequences);
 }
 
-/* Fills the cache up to the step, with as many rows per call as the code
- * accepts. */
+/* Fills the cache with the rows before the step, with the maximum number of
+ * rows per call that the code accepts. */
 static void fill_cache(Setup *s, const int32_t *past)
 {
     const BenchOptions *o = &s->options;
@@ -230,7 +229,7 @@ static void fill_cache(Setup *s, const int32_t *past)
     }
 }
 
-/* Fills all pages with numbers directly, because code for a fixed `past` cannot
+/* Fills all pages with random numbers, because code for a fixed `past` cannot
  * fill the cache itself. */
 static void make_past(Setup *s)
 {
@@ -243,7 +242,7 @@ static void make_past(Setup *s)
     }
 }
 
-/* Adds the one call that decode accepts if `fix` sets its lengths. */
+/* Adds the only call that decode accepts if `fix` sets its lengths. */
 static void add_exact(Setup *s, Works *works)
 {
     const BenchOptions *o = &s->options;
@@ -258,8 +257,8 @@ static void add_exact(Setup *s, Works *works)
                rows == 1 ? run_step : run_prefill);
 }
 
-/* Makes the list of workloads. The step represents all steps of an answer: half
- * of the answer is in the cache, and no hypothesis has ended. */
+/* Lists the workloads. A single step stands for all steps of an answer: half of
+ * the answer is in the cache, and no hypothesis has ended. */
 void setup_works(Setup *s, Works *works)
 {
     const BenchOptions *o = &s->options;

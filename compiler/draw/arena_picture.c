@@ -1,9 +1,9 @@
-/* arena_picture.c: finds when each value of a call is in the arena, and at
+/* arena_picture.c: computes when each value of a call is in the arena, and at
  * which offset.
  *
- * Layers whose steps use the same memory at the same times are drawn once: a
- * value of the first layer stands for the same value of all these layers, and
- * lasts as long as the longest of them. */
+ * Consecutive layers whose steps use the same memory at the same times are
+ * drawn once. A value of the first layer then stands for the same value in all
+ * of them, with the longest lifetime among them. */
 #include <math.h>
 
 #include "draw/arena_picture.h"
@@ -31,7 +31,7 @@ static int64_t place_of(const ArenaPicture *d, int place)
 
 /* ---- layers ---- */
 
-/* Returns the end of the layer that begins at this place in the order. */
+/* Returns the end of the layer that begins at `place` in the order. */
 static int end_of(const ArenaPicture *d, int place)
 {
     const Node *n = step_node(d, place);
@@ -43,8 +43,8 @@ static int end_of(const ArenaPicture *d, int place)
     return end;
 }
 
-/* Returns the last reader of a value, counted from the layer's beginning;
- * order.n if the value is read after the layer. */
+/* Returns the place of a value's last reader, counted from the beginning of the
+ * layer; order.n if the reader comes after it. */
 static int dies(const ArenaPicture *d, int place, int begin, int end)
 {
     const int last = d->p->reads[d->p->order.at[place]].last;
@@ -67,8 +67,8 @@ static bool alike(const ArenaPicture *d, int a, int a_end, int b, int b_end)
     return true;
 }
 
-/* Makes a step for each place in the order. A layer that is like the one before
- * gets no new steps. */
+/* Makes a step for each place in the order. A layer that is equal to the one
+ * before gets no steps of its own. */
 static void make_steps(ArenaPicture *d)
 {
     int begin = 0, end = 0; /* range of the layer being drawn */
@@ -111,9 +111,8 @@ static const ArenaLayers *layers_at(const ArenaPicture *d, int step)
     return NULL;
 }
 
-/* Returns where a value ends. A value begins in the middle of a step, and ends
- * in the middle of the step that reads it last; if that reader is not drawn, it
- * ends with the drawn layers. */
+/* Returns the step at which a value ends: in the middle of the step that reads
+ * it last or, if that is not drawn, after the drawn layers. */
 static double ends_at(const ArenaPicture *d, int place)
 {
     const int last = d->p->reads[d->p->order.at[place]].last;

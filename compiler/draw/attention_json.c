@@ -1,5 +1,5 @@
-/* attention_json.c: attention weights as JSON: the tokens, and an object for
- * each chosen layer and head, with a row of weights for each query. */
+/* attention_json.c: prints attention weights as JSON: the tokens, and an object
+ * per chosen layer and head, with a row of weights per query. */
 #include <math.h>
 
 #include "base/put_json.h"
@@ -15,8 +15,8 @@ static void tokens_json(Buffer *out, const AttentionPicture *p, int side)
     buffer_add(out, "]", 1);
 }
 
-/* Adds a row of weights. Nine digits restore the same float; JSON has no NaN,
- * so a masked weight is null. */
+/* Adds a row of weights. Nine digits are enough to restore a float. JSON has no
+ * NaN, so a masked weight is null. */
 static void row_json(Buffer *out, const float *w, int n)
 {
     for (int j = 0; j < n; j++)

@@ -11,15 +11,15 @@
 #include "passes/passes.h"
 #include "plan/plan.h"
 
-typedef struct {       /* weights from one softmax of the unfused graph */
+typedef struct {       /* weights computed by one softmax of the unfused
+                          graph */
     const char *name;  /* e.g. decoder.0.cross_attn.weights */
     const char *title; /* e.g. "decoder layer 0, cross-attention" */
     int layer;         /* index of the layer in the stack */
     int side[2];       /* sides of the queries and of the keys, as indices
                           into AttentionPicture.side */
     int heads;
-    const float *weight; /* [heads][queries][keys]; -1: masked, so the key
-                            got no weight */
+    const float *weight; /* [heads][queries][keys]; -1: the key is masked */
 } AttentionMap;
 
 typedef struct {
@@ -29,16 +29,15 @@ typedef struct {
     int n[2];                    /* number of tokens of each side */
     AttentionMap *map;
     int maps;
-    int head, query; /* the only head and query to draw; -1: all */
+    int head, query; /* draws only this head and this query; -1: all */
 } AttentionPicture;
 
 /* Returns the number of heads of a map that are drawn. */
 int attention_heads(const AttentionPicture *p, const AttentionMap *m);
-/* Draws a matrix for each head of each map, with a row for each query and a
- * column for each key. With a chosen query there is one matrix for each map,
- * with a row for each head. */
+/* Draws a matrix for each head of each map; rows are queries, columns are keys.
+ * If a query is chosen, draws one matrix per map, in which rows are heads. */
 const char *draw_attention(Arena *a, const AttentionPicture *p);
-/* Prints the numbers that draw_attention() draws, as JSON. attention_json.c */
+/* attention_json.c: returns the numbers that draw_attention() draws as JSON. */
 const char *attention_json(Arena *a, const AttentionPicture *p);
 
 #endif

@@ -1,6 +1,6 @@
-/* draw_arena.c: draws the arena of each entry over its steps as SVG. A value is
- * a rectangle from the step that computes it to its last reader; its height is
- * its number of bytes. */
+/* draw_arena.c: draws the arena of each entry over the entry's steps, as SVG. A
+ * value is a rectangle from the step that computes it to its last reader, as
+ * high as its number of bytes. */
 #include <math.h>
 
 #include "draw/arena_picture.h"
@@ -25,7 +25,7 @@ static const char hatch[] =
     "patternUnits=\"userSpaceOnUse\"><path class=\"edge\" d=\"M0 5L5 0\" "
     "stroke-width=\".8\"/></pattern></defs>\n";
 
-/* Returns the area of a range of steps and bytes. */
+/* Returns the area of a rectangle of steps and bytes, in pixels. */
 static Area area_of(const Panel *p, double from, double to, int64_t at,
                     int64_t bytes)
 {
@@ -87,7 +87,7 @@ static void put_value(const Panel *p, const ArenaValue *v)
              p->d->p->value[v->node].name);
 }
 
-/* Draws the memory of attention's tiles in the steps that use it. */
+/* Draws the memory for attention's tiles at the steps that use it. */
 static void put_scratch(const Panel *p)
 {
     const ArenaPicture *d = p->d;
@@ -126,8 +126,8 @@ static void put_title(const Panel *p)
                            bytes_text(a, (double)d->apart, false, 3), part));
 }
 
-/* Returns the height of an entry's panel. Names of steps are rotated by 60
- * degrees, so their height is 0.87 of their length. */
+/* Returns the height of an entry's panel. Step names are rotated by 60 degrees,
+ * so they are 0.87 times as high as long. */
 static double entry_height(const ArenaPicture *d)
 {
     double longest = 0;
@@ -137,7 +137,7 @@ static double entry_height(const ArenaPicture *d)
     return above_plot + plot_height + 0.87 * longest + panel_gap;
 }
 
-/* Draws the panel of an entry; returns y of its lower end. */
+/* Draws the panel of an entry. Returns the y of its lower edge. */
 static double put_entry_panel(Buffer *out, const ArenaPicture *d, double top)
 {
     Scale x = { .to = d->step.n }, y = scale_new(UnitBytes);

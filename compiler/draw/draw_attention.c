@@ -1,8 +1,8 @@
 /* draw_attention.c: draws attention weights as SVG heat maps, with the tokens
- * on both axes. Darkness shows the square root of a weight, from 0 to 1, so
- * that small weights are visible. Masked cells are hatched. Each token is
- * written once, and every matrix reuses it. The page follows the reader's light
- * or dark mode; matrices are always on white. */
+ * on both axes. Darkness is the square root of a weight, so that small weights
+ * are visible. Masked cells are hatched. Each token is drawn once, and all
+ * matrices refer to it. The page follows the reader's light or dark mode, but
+ * matrices are always white. */
 #include <math.h>
 #include <string.h>
 
@@ -33,8 +33,9 @@ typedef struct {
     const AttentionPicture *p;
     int cell, font;  /* size of a cell and of its font, in pixels */
     int step;        /* every step-th token is labelled */
-    int margin[2];   /* room for the labels of each side, in pixels */
-    int rows_margin; /* pixels for the names of heads; 0: rows are tokens */
+    int margin[2];   /* space for the labels of each side, in pixels */
+    int rows_margin; /* space for the names of heads, in pixels; 0: rows are
+                        tokens */
     bool tips, masked;
     int width, height;
 } Drawing;
@@ -87,8 +88,8 @@ static int left_of(const Drawing *d, const AttentionMap *m)
     return d->rows_margin ? d->rows_margin : d->margin[m->side[0]];
 }
 
-/* Returns the height of the text above a matrix: the head's name and the labels
- * of its columns. */
+/* Returns the height of the text above a matrix: the name of its head, and the
+ * labels of its columns. */
 static int top_of(const Drawing *d, const AttentionMap *m)
 {
     return (d->rows_margin ? 0 : Line) + d->margin[m->side[1]];
@@ -105,8 +106,8 @@ static int panel_height(const Drawing *d, const Panel *x)
     return top_of(d, x->m) + x->rows * d->cell + Gap;
 }
 
-/* Returns the number of matrices of a map in one line, so that all lines are
- * about equally full. */
+/* Returns the number of matrices per line, such that a map's lines are about
+ * equally full. */
 static int panels_in_line(const Drawing *d, const AttentionMap *m)
 {
     Panel x = panel_of(d->p, m, 0);
@@ -125,7 +126,7 @@ static int map_height(const Drawing *d, const AttentionMap *m)
 
 /* ---- labels ---- */
 
-/* Returns a token in which spaces are visible. */
+/* Returns a token with visible spaces. */
 static const char *shown_token(Arena *a, const char *token)
 {
     Buffer b = { .arena = a };
@@ -134,8 +135,8 @@ static const char *shown_token(Arena *a, const char *token)
     return b.n ? b.at : "";
 }
 
-/* Returns the label of a token. If only some tokens are labelled, the label
- * begins with the token's number and a non-breaking space. */
+/* Returns the label of a token. If not all tokens are labelled, it begins with
+ * the token's number and a non-breaking space. */
 static const char *token_label(const Drawing *d, int side, int i)
 {
     Arena *a = d->out->arena;
@@ -149,7 +150,7 @@ static double baseline(const Drawing *d, int row)
     return (row + 0.5) * d->cell + 0.35 * d->font;
 }
 
-/* Draws the tokens of one side, one below the other, for all axes to reuse. */
+/* Draws the tokens of one side in a column, for all axes to refer to. */
 static void put_tokens(const Drawing *d, int side)
 {
     buffer_printf(d->out, "<g id=\"%s\">\n", d->p->side[side]);
@@ -175,14 +176,15 @@ static void put_axes(const Drawing *d, const Panel *x)
 
 /* ---- matrix ---- */
 
-/* Returns the level of darkness of a weight. -1: masked; 0: not drawn. */
+/* Returns how dark a weight is drawn, from 1 to Levels. -1: masked; 0: not
+ * drawn. */
 static int level_of(float w)
 {
     return w < 0 ? -1 : w > 0 ? (int)(sqrtf(w) * (float)Levels + 0.5f) : 0;
 }
 
-/* Begins a path in the colour of a level, from white to dark blue as in the
- * legend; hatched if the level is negative. */
+/* Begins a path with the colour of a level, from white to dark blue as in the
+ * legend; a negative level is hatched. */
 static void begin_path(Buffer *out, int level)
 {
     if (level < 0)
@@ -193,7 +195,8 @@ static void begin_path(Buffer *out, int level)
                       255 - level * 148 / Levels);
 }
 
-/* Draws all cells of a level as one path, with strokes along rows. */
+/* Draws all cells of a level as one path, with a stroke per run of equal
+ * cells. */
 static void put_level(const Drawing *d, const Panel *x, int level)
 {
     bool any = false;
@@ -215,7 +218,7 @@ static void put_level(const Drawing *d, const Panel *x, int level)
         buffer_printf(d->out, "\"/>\n");
 }
 
-/* Draws a path for one cell, whose tip shows its weight. */
+/* Draws one cell as a path with a tooltip that shows its weight. */
 static void put_cell(const Drawing *d, const Panel *x, int i, int j, float w)
 {
     const AttentionPicture *p = d->p;
@@ -230,8 +233,8 @@ static void put_cell(const Drawing *d, const Panel *x, int i, int j, float w)
     buffer_printf(d->out, "</path>\n");
 }
 
-/* Draws the cells. With tips, each cell is a path; without, all cells of a
- * level are one path in which neighbours are joined. */
+/* Draws the cells. If tooltips are on, each cell is a path; otherwise all cells
+ * of a level form one path and adjacent cells are merged. */
 static void put_cells(const Drawing *d, const Panel *x)
 {
     if (d->masked)
@@ -301,8 +304,8 @@ static void put_map(const Drawing *d, const AttentionMap *m, int top)
     }
 }
 
-/* The gradient is linear in the square root, so the marks are not evenly
- * spaced. */
+/* The gradient is linear in the square root of the weight, so the legend's
+ * marks are not evenly spaced. */
 static void put_weight_legend(const Drawing *d)
 {
     static const double marks[] = { 0, 0.01, 0.1, 0.25, 0.5, 0.75, 1 };
@@ -385,7 +388,7 @@ static void measure_panels(Drawing *d)
     const AttentionPicture *p = d->p;
     measure_cells(d);
     measure_labels(d);
-    d->width = 600; /* least width, for the header */
+    d->width = 600; /* minimum width for the header */
     d->height = Header;
     for (int i = 0; i < p->maps; i++) {
         Panel x = panel_of(p, &p->map[i], 0);

@@ -1,5 +1,5 @@
-/* draw_graph.c: draws a graph as SVG: the page, its head, the columns, and the
- * legend of colours and letters. */
+/* draw_graph.c: draws a graph as SVG: the page, its header, the columns, and
+ * the legend of colours and letters. */
 #include <math.h>
 #include <string.h>
 
@@ -99,7 +99,7 @@ static double length_of(Point a, Point b)
     return fabs(a.x - b.x) + fabs(a.y - b.y);
 }
 
-/* Draws a line with rounded turns and an arrowhead. */
+/* Draws a line with rounded corners and an arrowhead. */
 static void put_way(Page *d, const Net *n, const Sink *s)
 {
     const Point *at = s->point, end = at[s->points - 1];
@@ -197,7 +197,7 @@ static const char *letter_text(const Picture *p, int i)
     return rows ? "n: rows of queries" : letters[i].text;
 }
 
-/* Draws the legend; returns y of its lower end. */
+/* Draws the legend. Returns the y of its lower edge. */
 static double put_legend(const Page *d, Buffer *out, double y)
 {
     Legend l = { out, page_edge, d->head.width - page_edge, page_edge, y };
@@ -221,7 +221,8 @@ static double put_legend(const Page *d, Buffer *out, double y)
 
 /* ---- page ---- */
 
-/* Returns e.g. "encoder-decoder, d_model 512, 8 heads". */
+/* Returns a description of the model, e.g. "encoder-decoder, d_model 512, 8
+ * heads". */
 static const char *model_text(const Picture *p)
 {
     static const char *const kind[] = {

@@ -1,8 +1,8 @@
-/* graph_boxes.c: chooses the nodes that become boxes of the picture, and finds
- * the values that each box reads.
+/* graph_boxes.c: decides which nodes become boxes of the picture, and which
+ * values each box reads.
  *
- * Consecutive identical layers are drawn once. Constants are marks on the box
- * that reads them; views and reads from the cache are lines. */
+ * Consecutive equal layers are drawn once. A constant is a mark on the box that
+ * reads it; views and cache reads are lines. */
 #include "draw/graph_picture.h"
 
 typedef VEC(int) Nodes;
@@ -22,8 +22,8 @@ static bool is_view(const Node *n)
     return op_info[n->op].op_class == ClassView || n->op == OpRecall;
 }
 
-/* Returns the stack in which a node is drawn. Nodes that the encoder computes
- * for a decoder layer are drawn in that layer. */
+/* Returns the stack in which a node is drawn. A node that the encoder computes
+ * for a decoder layer is drawn in that layer. */
 static Stack drawn_in(const Node *n)
 {
     if (n->stack == StackCross)
@@ -80,8 +80,8 @@ static int place_in(const Nodes *list, int node)
     return -1;
 }
 
-/* True if a node reads corresponding values in two consecutive layers: the same
- * node of its own layer, or a value of the same shape from outside. */
+/* True if a node's inputs correspond in two consecutive layers: each is the
+ * same node of its own layer, or a value of the same shape from outside. */
 static bool reads_alike(const Picture *p, const Nodes *a, const Nodes *b,
                         int node)
 {
@@ -149,7 +149,8 @@ static int run_of(const Picture *p, int column, int layer)
 }
 
 /* Returns the sublayer in which a node is drawn. In a parallel layer, attention
- * and the feed-forward network are drawn side by side, as one. */
+ * and the feed-forward network form one sublayer, because they are side by
+ * side. */
 static Sublayer drawn_sublayer(const Picture *p, const Node *n)
 {
     const Side side = n->stack == StackEncoder ? SideEncoder : SideDecoder;
@@ -184,8 +185,8 @@ static bool is_box(const Picture *p, int node)
         && !is_view(at(p, node));
 }
 
-/* Makes the segments of a column in two rounds, because nodes that the encoder
- * computes for the decoder need the decoder's segments. */
+/* Makes the segments of a column. This takes two rounds, because nodes that the
+ * encoder computes for the decoder need the decoder's segments. */
 static void make_segments(Picture *p, int column, int *segment)
 {
     for (int i = 0; i < p->g->nodes.n; i++) {
@@ -227,8 +228,8 @@ static void make_boxes(Picture *p, const int *segment)
     }
 }
 
-/* Returns the box that computes the value of a node. Sets *cached if the value
- * passes through the cache. */
+/* Returns the box that computes the value of a node. Sets *cached if a cache
+ * lies between them. */
 static int source_of(const Picture *p, int node, bool *cached)
 {
     *cached = false;

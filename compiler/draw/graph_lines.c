@@ -1,4 +1,4 @@
-/* graph_lines.c: computes heights, and with them places on the page: areas of
+/* graph_lines.c: computes heights and then positions on the page: areas of
  * boxes, bands, frames and texts, and the points of lines. */
 #include <math.h>
 
@@ -48,7 +48,7 @@ static Gap gap_of(const Picture *p, int column, int rank)
     return g;
 }
 
-/* Sets the height u of each row, and of the tracks in the gap below it. */
+/* Sets the height u of each row and of the tracks in the gap below it. */
 static void stack_rows(Picture *p, int column)
 {
     Column *c = &p->column[column];
@@ -90,7 +90,7 @@ static double page_y(const Picture *p, double u)
     return p->height - u;
 }
 
-/* True if the net goes from one column to another. */
+/* True if the net connects different columns. */
 static bool crosses(const Picture *p, const Net *n)
 {
     for (int k = 0; k < n->sink.n; k++)
@@ -100,7 +100,7 @@ static bool crosses(const Picture *p, const Net *n)
 }
 
 /* Places the vertical lines between columns, from the left edge of the gutter.
- * Returns the room that they need. */
+ * Returns the width that they need. */
 static double place_crossings(Picture *p)
 {
     double x = 0;
@@ -139,8 +139,8 @@ static void place_areas(Picture *p)
     }
 }
 
-/* Returns the area around two rows and all rows between, extended by `below`
- * and `above`. */
+/* Returns the area that encloses all rows of a range, extended by `below` and
+ * `above`. */
 static Area around(const Picture *p, int column, const int rank[2], double left,
                    double right, double below, double above)
 {
@@ -191,7 +191,7 @@ static void add_point(Sink *s, double x, double y)
     s->point[s->points++] = (Point){ x, y };
 }
 
-/* Moves a line along the net's track to another x. */
+/* Leads a line along the net's track to another x. */
 static void turn(const Picture *p, Sink *s, int column, int rank, int net,
                  double x)
 {
@@ -251,8 +251,8 @@ static bool crossed(const Picture *p, const Area *a)
     return false;
 }
 
-/* Returns a place in an upper corner of an area: in the left one, unless lines
- * cross only that one. */
+/* Returns the area of a text in an upper corner: the left one, unless lines
+ * cross only that corner. */
 static Area corner(const Picture *p, const Area *in, double w, double h)
 {
     Area a = { in->x + 2 * small, in->y + small, w, h };

@@ -1,7 +1,7 @@
-/* graph_places.c: gives each box a row (rank) and a place in it, and each line
- * that passes other rows a lane. A lane runs outside all contents of the rows
- * that it passes. A residual's lane also runs outside the sublayer's band, so
- * that the bypass is visible. */
+/* graph_places.c: assigns a row (rank) and a place in it to each box, and a
+ * lane to each line that passes other rows. A lane lies outside the contents of
+ * all rows that it passes. The lane of a residual also lies outside the
+ * sublayer's band, so that the bypass is visible. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,9 +15,10 @@ static const double text_room = 9, /* from the edge of a box to its text */
     mark = 9,       /* width of the mark of a weight, with its margin */
     lane_gap = 12,  /* between a lane and the contents that it passes */
     band_room = 10, /* from the edge of a band to its contents */
-    frame_room = 12, name_room = 16, /* from a name to the axis, and the edge */
+    frame_room = 12, name_room = 16, /* from a name to the axis; from a name to
+                                        the edge */
     label_room = 9,                  /* from the shape of a value to its line */
-    least_width = 84;                /* least width of a box */
+    least_width = 84;                /* minimum width of a box */
 
 static const Node *picture_node(const Picture *p, int node)
 {
@@ -42,7 +43,7 @@ static void measure_boxes(Picture *p)
                                   + b->weights * mark * (k == 0));
         b->h = one_line + (b->lines - 1) * line_step;
     }
-    /* the width of a box has room for the shape at each outgoing line */
+    /* a box must be wide enough for the shape at each outgoing line */
     double *out = arena_alloc(p->arena, (size_t)p->box.n * sizeof *out);
     int *ways = arena_alloc(p->arena, (size_t)p->box.n * sizeof *ways);
     for (int i = 0; i < p->net.n; i++) {
@@ -59,8 +60,8 @@ static void measure_boxes(Picture *p)
 }
 
 /* ---- ranks ---- */
-/* Ranks the boxes of a segment, each above all boxes of the segment that it
- * reads. In p->box, a box comes after its inputs. */
+/* Ranks the boxes of a segment: each box is above all boxes of the segment that
+ * it reads. In p->box, inputs precede their readers. */
 static void rank_upwards(Picture *p, int segment, int base)
 {
     for (int i = 0; i < p->box.n; i++)
@@ -95,7 +96,7 @@ static bool reads_any(const Picture *p, int box)
     return false;
 }
 
-/* Moves a box to just below its first reader. */
+/* Moves a box to the row just below its first reader. */
 static void raise_box(Picture *p, int box)
 {
     int most = -1;
@@ -113,8 +114,8 @@ static void raise_box(Picture *p, int box)
         b->rank = most;
 }
 
-/* Ranks all boxes. Within layers a box is as low as its inputs allow. Outside
- * layers, or without inputs, it is close to its reader. */
+/* Ranks all boxes. In layers, a box is as low as its inputs allow. Outside of
+ * layers, or without inputs, it is as close to its reader as possible. */
 static void rank_boxes(Picture *p)
 {
     int base[MostColumns] = { 0 };
@@ -145,7 +146,7 @@ static void rank_boxes(Picture *p)
     }
 }
 
-/* Gives boxes of the same op the same width if they are in one row. */
+/* Makes boxes of the same op in the same row equally wide. */
 static void even_widths(Picture *p)
 {
     for (int i = 0; i < p->box.n; i++)
@@ -200,8 +201,8 @@ static int boxes_in(const Picture *p, int column, int rank, int *list)
     return n;
 }
 
-/* Sets *x to the mean place of a box's inputs in its column; with `readers`,
- * also of its readers. Returns false if there are none. */
+/* Sets *x to the mean place of a box's inputs in its column and, if `readers`
+ * is set, of its readers. Returns false if there are none. */
 static bool mean_place(const Picture *p, int box, bool readers, double *x)
 {
     double sum = 0;
@@ -226,7 +227,7 @@ static double wanted(const Picture *p, int box)
     return mean_place(p, box, true, &x) ? x : p->box.at[box].x;
 }
 
-/* Orders the boxes of a row by the places of their inputs. A box without inputs
+/* Sorts the boxes of a row by the places of their inputs. A box without inputs
  * goes to the left end if a box with inputs follows it, otherwise to the right
  * end. */
 static void order_row(const Picture *p, int *list, int n)
@@ -320,9 +321,9 @@ static bool stays_in_segment(const Picture *p, const Net *n)
     return true;
 }
 
-/* Returns the side of a lane: -1 for left, 1 for right. The lane of a value
- * from another sublayer is on the side of the page's edge. Other lanes are on
- * the side of their box, or of the first input of their reader. */
+/* Returns the side of a lane: -1 for left, 1 for right. If a reader is in
+ * another sublayer, it is the side nearer to the edge of the page; otherwise
+ * the side of the box, or of the first input of the reader. */
 static int side_of(const Picture *p, const Net *n)
 {
     const Box *from = &p->box.at[n->source];
@@ -352,7 +353,7 @@ static void place_lane(Picture *p, Net *n)
         widen(c, r, n->lane, n->lane);
 }
 
-/* Places the lanes, short ones inside long ones. */
+/* Places the lanes; short lanes lie inside long ones. */
 static void place_lanes(Picture *p, bool inside)
 {
     int longest = 0;
@@ -369,7 +370,7 @@ static void place_lanes(Picture *p, bool inside)
 
 /* ---- bands and frames ---- */
 
-/* Sets the width of a band or a frame, with room for its name at the left. */
+/* Sets the width of a band or a frame such that its name fits at the left. */
 static void set_width(Column *c, const int rank[2], double room, double name,
                       double *left, double *right)
 {

@@ -1,6 +1,6 @@
-/* graph_tracks.c: chooses where lines leave and enter boxes, and the tracks on
- * which lines run sideways in the gap under a row, so that no two lines
- * coincide and all keep their distance. */
+/* graph_tracks.c: decides where lines leave and enter boxes, and on which
+ * tracks lines run sideways in the gap below a row, such that no lines coincide
+ * and all keep their distance. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,10 +14,10 @@ static const double far_left = -1e6, far_right = 1e6;
 
 /* ---- ports ---- */
 typedef struct {
-    double wish;   /* best place for the line */
-    bool straight; /* the line needs no turn there */
-    double room;   /* room for the text to the right of the line */
-    int net, sink; /* sink -1: an outgoing line */
+    double wish;   /* preferred x of the line */
+    bool straight; /* at this x, the line needs no turn */
+    double room;   /* width of the text to the right of the line */
+    int net, sink; /* sink -1: the line leaves the box */
 } Port;
 
 static int by_wish(const void *a, const void *b)
@@ -28,8 +28,8 @@ static int by_wish(const void *a, const void *b)
     return x->net - y->net;
 }
 
-/* Separates the ports along an edge of a box and keeps their order. Lines that
- * need no turn move least. */
+/* Separates the ports along one edge of a box without changing their order.
+ * Lines that need no turn move the least. */
 static void separate_tracks(Picture *p, const Box *b, Port *port, int n)
 {
     const double left = b->x - b->w / 2 + edge, right = b->x + b->w / 2;
@@ -54,16 +54,16 @@ static void separate_tracks(Picture *p, const Box *b, Port *port, int n)
     }
 }
 
-/* Returns the place nearest to x at which a line may enter a box, with room for
- * other lines at the edges. */
+/* Returns the x nearest to `x` at which a line may enter a box and leaves room
+ * for other lines at the edges. */
 static double within(const Box *b, double x)
 {
     const double room = fmin(34, b->w / 4);
     return fmin(fmax(x, b->x - b->w / 2 + room), b->x + b->w / 2 - room);
 }
 
-/* Returns the place where a line leaves a box: below its only reader in the
- * next row, else in the middle, or at its lane. */
+/* Returns the x at which a line leaves a box: below its reader if there is
+ * exactly one in the next row, otherwise in the middle or at its lane. */
 static double leaves_at(const Picture *p, const Net *n)
 {
     const Box *from = &p->box.at[n->source], *reader = NULL;
@@ -119,12 +119,13 @@ static void come_in(Picture *p, int box, Port *port)
 /* ---- tracks ---- */
 enum { MostUp = 64 };
 
-typedef struct { /* a line within a gap */
+typedef struct { /* a line in a gap */
     int net, level;
     bool sideways, placed;
-    double below; /* x where it enters the gap from below; NAN: from the side */
+    double below; /* x at which it enters the gap from below; NAN: it enters
+                     from the side */
     double left, right;
-    double above[MostUp]; /* x of each part that leaves upwards */
+    double above[MostUp]; /* x of each part that leaves the gap upwards */
     int n;
 } Way;
 
@@ -141,8 +142,8 @@ static bool passes(const Picture *p, const Net *n, int rank)
     return p->box.at[n->source].rank < rank && n->last >= rank;
 }
 
-/* Sets *w to the line of a net in the gap under `rank`. Returns false if the
- * net has none. */
+/* Sets *w to the line of a net in the gap below `rank`. Returns false if the
+ * net has no line there. */
 static bool way_of(const Picture *p, int column, int rank, int net, Way *w)
 {
     const Net *n = &p->net.at[net];
@@ -179,8 +180,8 @@ static bool way_of(const Picture *p, int column, int rank, int net, Way *w)
     return w->n > 0 || other;
 }
 
-/* True if `a` must turn below `b`, because it enters at an x where `b` leaves
- * upwards. */
+/* True if `a` must turn below `b`, because `a` enters at an x at which `b`
+ * leaves upwards. */
 static bool goes_under(const Way *a, const Way *b)
 {
     for (int i = 0; i < b->n; i++)
@@ -214,7 +215,7 @@ static int lowest_level(const Way *way, int n, const Way *w)
 }
 
 /* Returns the shortest line that is not placed yet and that no other line must
- * go under; in a cycle, any line that is not placed. */
+ * pass under; if there is a cycle, any line that is not placed. */
 static Way *next_way(Way *way, int n)
 {
     Way *best = NULL, *any = NULL;

@@ -1,8 +1,8 @@
 /* graph_words.c: writes the text of a box: the op in bold, with all parts of a
- * fused op, and the name of its result. */
+ * fused op, and the name of the result. */
 #include "draw/graph_picture.h"
 
-typedef struct { /* the words of one box while they are collected */
+typedef struct { /* words of one box while they are collected */
     const Picture *p;
     Box *b;
     const Node *n;
@@ -99,7 +99,7 @@ static const char *bias_text(const Node *n)
     return n->bias == BiasAlibi ? "ALiBi" : "relative bias";
 }
 
-/* The parts of a fused op, wrapped into lines. */
+/* The parts of a fused op, broken into lines. */
 typedef struct {
     Words *w;
     const char *line;
@@ -188,7 +188,7 @@ static void say_norm(Words *w)
     set_words(w, bold, w->n->word);
 }
 
-/* The words of the column `picture` in graph/ops.h. */
+/* Macros for the column `picture` of graph/ops.h. */
 #define BOLD(text)  set_words(w, text, "")
 #define NAMED(text) set_words(w, text, n->word)
 #define NAME        NAMED(op_info[n->op].name)
@@ -227,7 +227,7 @@ const char *segment_name(const Segment *s)
     return names[s->sublayer];
 }
 
-/* True if the run is the only one in its column. */
+/* True if no other run is in the same column. */
 static bool is_alone(const Picture *p, const Run *r)
 {
     for (int i = 0; i < p->run.n; i++)

@@ -85,7 +85,7 @@ bool plot_label(Plot *p, const char *rules, Point at, const char *text,
     svg_text(p->out, arena_printf(p->out->arena, "%s tick%s", rules, anchor),
              left >= at.x    ? left
              : right <= at.x ? right
-                             : (left + right) / 2, /* centred, because fonts
+                             : (left + right) / 2, /* centred, because the font
                                                       may be narrower than
                                                       computed */
              to.box.y + (double)LabelSize - 1, "%s", text);

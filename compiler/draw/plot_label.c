@@ -1,4 +1,4 @@
-/* plot_label.c: places the labels of a plot: next to the mark, or farther away
+/* plot_label.c: places the labels of a plot, next to the mark or farther away
  * with a line to it, but never over another label, mark or line. */
 #include <math.h>
 
@@ -42,8 +42,8 @@ void labels_take(Labels *l, Point at, double radius)
     vec_push(l->arena, &l->taken, b);
 }
 
-/* Returns piece i of n of a line. Small boxes in a row, without gaps, represent
- * the line. */
+/* Returns piece i of n of a line: a row of small boxes without gaps, which
+ * represents the line. */
 static Area piece_of(Point from, Point to, int i, int n)
 {
     const double part = n > 0 ? (double)i / n : 0;
@@ -64,7 +64,7 @@ void labels_take_line(Labels *l, Point from, Point to)
 }
 
 /* Sets p->lead_to to the point of the box that is nearest to the mark. Returns
- * true if the line to this point crosses no marks or texts. */
+ * true if the line to that point crosses no mark or text. */
 static bool lead_free(const Labels *l, Point mark, LabelPlace *p)
 {
     const Area *b = &p->box;

@@ -1,10 +1,11 @@
-/* plot_scale.c: a range of values as an axis of a plot: linear or logarithmic,
- * in a unit that keeps the numbers short. */
+/* plot_scale.c: a range of values as an axis of a plot, linear or logarithmic,
+ * in a unit with which the numbers are short. */
 #include <math.h>
 
 #include "draw/plot.h"
 
-static const double most_linear = 20; /* largest ratio on a linear scale */
+static const double most_linear = 20; /* maximum ratio of values on a linear
+                                         scale */
 
 typedef struct {
     double unit;
@@ -12,7 +13,7 @@ typedef struct {
 } Unit;
 
 enum { Units = 4 };
-/* Units, largest first. The last unit also serves smaller values. */
+/* Units, largest first. The last one is also for smaller values. */
 static const Unit units[][Units] = {
     [UnitCount] = { { 1e9, "billions" },
                     { 1e6, "millions" },
@@ -97,15 +98,15 @@ static int linear_ticks(const Scale *s, int about, double *tick)
     return n;
 }
 
-/* Finds the powers of ten in the range, and their multiples by 2 and 5 if there
- * are few powers. */
+/* Finds the powers of ten in the range and, if there are few, their multiples
+ * by 2 and 5. */
 static int log_ticks(const Scale *s, double *tick)
 {
     static const double times[] = { 1, 2, 5 };
     const int each = s->to - s->from < 2.5 ? 3 : 1;
     const double unit = log10(s->unit);
-    const double jump = ceil((s->to - s->from) / 10); /* number of decades
-                                                         between two marks */
+    const double jump = ceil((s->to - s->from) / 10); /* decades from one mark
+                                                         to the next */
     int n = 0;
     for (double k = floor(s->from - unit); k <= s->to - unit; k += jump)
         for (int i = 0; i < each && n < MostTicks; i++) {
@@ -126,7 +127,7 @@ const char *scale_text(Arena *a, const Scale *s, double value, int digits)
     const double x = value / s->unit;
     if (fabs(x) >= 1000 && fabs(x) < 1e15)
         return arena_printf(a, "%.0f", x);
-    /* a rounding error in a sum that should be 0 */
+    /* a sum that should be 0, with a rounding error */
     if (fabs(value) < 1e-9 * fabs(s->most - s->least))
         return "0";
     return arena_printf(a, "%.*g", digits, x);

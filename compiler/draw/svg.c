@@ -1,4 +1,5 @@
-/* svg.c: draws the page of a picture: head, colours, text, marks and legend. */
+/* svg.c: draws the common parts of pictures: page, header, colours, text, marks
+ * and legend. */
 #include "draw/svg.h"
 
 #include <math.h>
@@ -73,7 +74,7 @@ void svg_tip(Buffer *b, const char *fmt, ...)
     va_end(ap);
 }
 
-/* Returns the width of a letter in units of the font size, from DejaVu Sans,
+/* Returns the width of a letter as a multiple of the font size, in DejaVu Sans,
  * which is wider than other common fonts. */
 static double letter_width(unsigned char c)
 {
@@ -90,7 +91,7 @@ double svg_width(const char *text, double size, bool bold)
 {
     double width = 0;
     for (const char *s = text; *s; s++)
-        if (((unsigned char)*s & 0xc0) != 0x80) /* a character's first byte */
+        if (((unsigned char)*s & 0xc0) != 0x80) /* first byte of a character */
             width += letter_width((unsigned char)*s);
     return width * size * (bold ? 1.1 : 1);
 }
@@ -136,8 +137,8 @@ void svg_mark(Buffer *b, const char *rules, Mark mark, double scale, Point at,
 
 /* ---- page ---- */
 
-/* Adds a sheet with the first value of each colour; with the second if `dark`
- * is set. */
+/* Adds a sheet with the first value of each colour or, if `dark` is set, the
+ * second. */
 static void put_sheet(Buffer *out, const char *s, bool dark)
 {
     static const char letters[] = "#0123456789abcdef";
@@ -211,7 +212,8 @@ void legend_add(Legend *l, const char *sign, const char *text)
         buffer_printf(l->out, "<g transform=\"translate(%.1f %.1f)\">%s</g>\n",
                       l->x, l->y, sign);
     svg_text(l->out, "soft small", l->x + sign_room, l->y, "%s", text);
-    l->x += 0.86 * room + 18; /* less: most fonts are narrower than computed */
+    l->x += 0.86 * room + 18; /* 0.86, because most fonts are narrower than
+                                 computed */
 }
 
 void legend_mark(Legend *l, const char *rules, Mark mark, const char *text)
