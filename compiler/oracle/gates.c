@@ -1,13 +1,13 @@
-/* gates.c: compares values computed by a backend with the oracle's. Each op has
- * one row in a table of gates. Every comparison is written so that a NaN fails
- * it. */
+/* gates.c: compares values computed by a backend with those of the oracle. Each
+ * op has a row in the table of gates. Every comparison is written such that NaN
+ * fails. */
 #include "oracle/gates.h"
 
 #include <math.h>
 
 #include "oracle/interp.h"
 
-/* Returns error / tolerance: 0 for equal values, including infinities; INFINITY
+/* Returns error / tolerance: 0 for equal values, also for infinities; INFINITY
  * if the quotient is NaN. */
 static double error_ratio(double want, double got, double tolerance)
 {
@@ -55,11 +55,12 @@ typedef struct {
     double eps;         /* tolerance, in roundings of f32 ... */
     unsigned magnitude; /* ... of the op's result for the absolute values of
                          * these inputs (bits); 0: of the result itself */
-    bool sum;           /* true for a sum over the columns of in[0]: if it has
-                         * fewer than `eps` terms, their number, which is the
-                         * proven bound, replaces `eps` */
-    double least;       /* the tolerance is at least this, in absolute terms */
-    Gate *gate; /* computes the tolerance; NULL: from `eps` to `least` */
+    bool sum;           /* the result is a sum over the columns of in[0]: if it
+                         * has fewer than `eps` terms, their number replaces
+                         * `eps`, because it is the proven bound */
+    double least;       /* minimum of the tolerance, absolute */
+    Gate *gate; /* computes the tolerance; NULL: it follows from `eps` to
+                 * `least` */
 } GateRow;
 
 static Gate gate_quantize, gate_norm, gate_function, gate_gate, gate_softcap,
@@ -67,13 +68,13 @@ static Gate gate_quantize, gate_norm, gate_function, gate_gate, gate_softcap,
 
 enum { In0 = 1, In1 = 2, In2 = 4, In3 = 8 };
 
-/* smallest normal f32: below it, numbers have no relative precision */
+/* smallest normal f32; smaller numbers have no relative precision */
 #define TINY 0x1p-126
 
 /* Macros for the column `gate` of graph/ops.h. EXACT: values are moved or
- * selected without rounding. ROUNDED, ABOVE: roundings of the result. SIZED,
- * SUMMED: roundings of the absolute inputs, one by one or summed. BY,
- * SUMMED_BY: roundings of the size that a function below returns. */
+ * selected without rounding. ROUNDED, ABOVE: roundings of the result. SIZED:
+ * roundings of the op's result for absolute inputs; SUMMED: the same for a sum.
+ * BY, SUMMED_BY: roundings of the size that a function below returns. */
 /* clang-format off */
 #define EXACT               { 0 }
 #define ROUNDED(eps)        { eps, 0, false, TINY, NULL }
@@ -91,8 +92,8 @@ static const GateRow gates[OpCount] = {
 };
 /* clang-format on */
 
-/* Returns a copy of `in` in which the inputs of `n` named by the bits of `set`
- * are replaced by their absolute values, allocated in `a`. */
+/* Returns a copy of `in` in which absolute values replace the inputs of `n`
+ * whose bits are in `set`. The copy is allocated in `a`. */
 static Interp absolute(const Interp *in, const Node *n, unsigned set, Arena *a)
 {
     int nodes = in->g->nodes.n;
@@ -121,9 +122,9 @@ typedef struct { /* columns that are normalised together */
     int64_t d;
 } NormRow;
 
-/* Writes the sizes of the numbers whose rounding affects a normalised row. A
- * normalised value may be near zero although the numbers subtracted are not, so
- * |x|, the mean and beta count. */
+/* Writes the size of the numbers that are rounded for each normalised value. A
+ * value may be near zero although the numbers subtracted are not, so |x|, the
+ * mean and beta count too. */
 static void norm_size(const NormRow *row, double *out)
 {
     const double *x = row->x, *more = row->more;
@@ -198,8 +199,8 @@ static void gate_bias(const Interp *in, const Node *n, double *out)
         out[i] = fabs(y[i]) + 2 * fabs(y[i] - x[i]);
 }
 
-/* Writes, for each element, the larger of its rotated pair times the length of
- * (cosine, sine), which is not 1 if the table is scaled. */
+/* Writes, for each element, the larger number of its pair, multiplied by the
+ * length of (cosine, sine), which is not 1 if the table is scaled. */
 static void gate_rotate(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0), table = interp_in(in, n, 1);
@@ -218,8 +219,8 @@ static void gate_rotate(const Interp *in, const Node *n, double *out)
 
 /* ---- integers ---- */
 
-/* A number within 4 ulp of the midpoint between two integers may round to
- * either. All others differ only by the rounding of the scale. */
+/* A number within 4 ulp of the middle between two integers may be rounded to
+ * either. All other numbers differ only by the rounding of the scale. */
 static void gate_quantize(const Interp *in, const Node *n, double *out)
 {
     const Matrix x = interp_in(in, n, 0);
@@ -236,8 +237,9 @@ static void gate_quantize(const Interp *in, const Node *n, double *out)
 
 /* ---- compositions ---- */
 
-/* Evaluates the node without its activation on the absolute values of the
- * inputs in `set`. For a sum, this gives the sum of the sizes of its terms. */
+/* Returns the value that the node would have without its activation and with
+ * absolute values of the inputs in `set`. If the node is a sum, this is the sum
+ * of its terms' sizes. */
 static const double *magnitude(const Interp *in, const Node *n, unsigned set,
                                Arena *a)
 {
@@ -260,10 +262,10 @@ static bool sums_integers(const Interp *in, const Node *n)
                != ArithmeticF32;
 }
 
-/* Returns the sizes that are rounded in a product of integers. The sum itself
- * is exact whatever the size of its terms; only the scaled sum, the bias and
- * the residual are rounded. The oracle does round every term, but in double:
- * hence the factor 0x1p-28. */
+/* Returns the size of the numbers that are rounded in an integer product. The
+ * sum is exact, whatever the size of its terms; only the scaled sum, the bias
+ * and the residual are rounded. The factor 0x1p-28 covers the oracle, which
+ * rounds every term, but in double. */
 static const double *integer_size(const Interp *in, const Node *n, Arena *a)
 {
     const int64_t size = interp_size(in, (int)(n - in->g->nodes.at));
@@ -283,8 +285,8 @@ static const double *integer_size(const Interp *in, const Node *n, Arena *a)
     return out;
 }
 
-/* The tolerance of the sum is scaled by the slope of the activation, which is
- * at most 1.2; the activation adds its own tolerance. */
+/* Multiplies the tolerance of the sum by the maximum slope of the activation,
+ * 1.2, and adds the activation's own tolerance. */
 static void gate_linear(const Interp *in, const Node *n, double *out)
 {
     Arena *a = arena_new();
@@ -330,9 +332,9 @@ static double score_size(const Interp *in, const Node *n, int64_t head,
     return sum;
 }
 
-/* gate_node() reduces the tolerance to n eps for a sum of n < 8 terms. The
- * error of tanh does not shrink with the number of terms, so this undoes the
- * reduction for additive scores. */
+/* For a sum of n < 8 terms, gate_node() reduces the tolerance to n eps. This
+ * undoes the reduction for additive scores, because the error of tanh does not
+ * decrease with the number of terms. */
 static void gate_scores(const Interp *in, const Node *n, double *out)
 {
     const Matrix q = interp_in(in, n, 0), k = interp_in(in, n, 1);
@@ -347,8 +349,8 @@ static void gate_scores(const Interp *in, const Node *n, double *out)
                    * score_size(in, n, i / q.rows, i % q.rows, j);
 }
 
-/* Returns the largest score size of a query: rounding errors of its scores are
- * relative errors of its attention weights. */
+/* Returns the size of a query's largest score, because a rounding error of a
+ * score is a relative error of its attention weight. */
 static double largest_score(const Interp *in, const Node *n, int64_t head,
                             int64_t row)
 {
@@ -359,9 +361,9 @@ static double largest_score(const Interp *in, const Node *n, int64_t head,
     return most * fabs(n->scale);
 }
 
-/* The tolerance is 64 eps times sum p |v|, plus 8 eps per unit of the largest
- * score, because errors of scores carry over to the weights: with scores of 32,
- * which trained models reach, this error alone measured 60 eps. */
+/* The tolerance is sum p |v| times 64 eps plus 8 eps per unit of the largest
+ * score, because errors of scores are errors of the weights. With scores of 32,
+ * which occur in trained models, this error alone was measured as 60 eps. */
 static void gate_attention(const Interp *in, const Node *n, double *out)
 {
     Arena *a = arena_new();
@@ -377,8 +379,8 @@ static void gate_attention(const Interp *in, const Node *n, double *out)
     arena_free(a);
 }
 
-/* Returns the number of terms that are summed in one element, including bias
- * and residual. */
+/* Returns the number of terms in the sum for one element, including bias and
+ * residual. */
 static double terms(const Interp *in, const Node *n)
 {
     return (double)interp_in(in, n, 0).cols + n->has_bias + n->has_residual;
@@ -420,7 +422,7 @@ static double log_sum_exp(const double *x, int64_t n)
     return max + log(sum);
 }
 
-/* Returns KL(want || got) of one row's distributions. */
+/* Returns KL(want || got) of the softmax of one row. */
 static double divergence(const double *want, const float *got, int64_t n,
                          Arena *a)
 {
@@ -433,8 +435,8 @@ static double divergence(const double *want, const float *got, int64_t n,
     return sum;
 }
 
-/* Returns the standard deviation of x, or its root mean square if the values
- * are equal to within f32. */
+/* Returns the standard deviation of x. If the values are equal within f32,
+ * returns their root mean square. */
 static double deviation(const double *x, int64_t n)
 {
     double mean = 0, size = 0, square = 0;

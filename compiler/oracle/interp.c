@@ -1,7 +1,7 @@
-/* interp.c: the oracle. Evaluates a graph of any stage on one sequence in
- * double precision, as plainly as possible: one function per op, one value per
- * node, complete sequences, no cache. All emitted code is compared with it. The
- * numeric ops are in interp_ops.c (rows), interp_attention.c (sequences),
+/* interp.c: the oracle. It evaluates a graph of any stage on one sequence in
+ * double precision. It is as plain as possible: one function per op, one value
+ * per node, complete sequences, no cache. All emitted code is compared with it.
+ * Numeric ops are in interp_ops.c (rows), interp_attention.c (sequences),
  * interp_experts.c and interp_recurrent.c. */
 #include <math.h>
 #include <string.h>
@@ -30,8 +30,7 @@ void eval_input(const Interp *in, const Node *n, double *out)
     memcpy(out, in->rows[n->member - first], (size_t)size * sizeof *out);
 }
 
-/* "Attention Is All You Need", section 3.5, and the two other layouts in
- * use. */
+/* "Attention Is All You Need", section 3.5, and the two other layouts. */
 void eval_sinusoid(const Interp *in, const Node *n, double *out)
 {
     const Spec *s = in->g->spec;
@@ -51,8 +50,8 @@ void eval_sinusoid(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* [Su et al. 2021], section 3.2: row p has the cosines of its angles, then the
- * sines, each multiplied by the factor of the spec's scaling. */
+/* [Su et al. 2021], section 3.2. Row p has the cosines of its angles, then the
+ * sines, all multiplied by the factor of the spec's scaling. */
 void eval_rotary_table(const Interp *in, const Node *n, double *out)
 {
     int64_t rows = interp_extent(in, n->type.dim[0]);
@@ -66,8 +65,8 @@ void eval_rotary_table(const Interp *in, const Node *n, double *out)
         }
 }
 
-/* Ops that read or write a cache only copy their rows, because the oracle
- * computes complete sequences. */
+/* The oracle computes complete sequences, so ops that read or write a cache
+ * only copy their rows. */
 void eval_copy(const Interp *in, const Node *n, double *out)
 {
     int64_t size = interp_elements(in, n->type);

@@ -1,5 +1,5 @@
-/* interp.h: shared by interp.c and its ops: a node's inputs as matrices, and
- * the functions of the oracle's op table. */
+/* interp.h: declarations for interp.c and its ops: a node's inputs as matrices,
+ * and the functions in the oracle's table of ops. */
 #ifndef ATTNC_INTERP_H
 #define ATTNC_INTERP_H
 
@@ -7,7 +7,7 @@
 
 typedef struct { /* a value, row-major: [heads][rows][cols] */
     const double *at;
-    int64_t heads, rows, cols; /* a dimension that the tensor lacks is 1 */
+    int64_t heads, rows, cols; /* a dimension that the value lacks is 1 */
 } Matrix;
 
 static inline int64_t size_of(Matrix m)
@@ -28,16 +28,19 @@ int64_t interp_extent(const Interp *in, Dim d);
 int64_t interp_elements(const Interp *in, Type t);
 Matrix interp_in(const Interp *in, const Node *n, int i); /* returns input i of
                                                            * the node */
-/* Returns the expert that multiplies a row of a product; 0 without experts. */
+/* Returns the expert that is multiplied with a row of a product; 0 without
+ * experts. */
 int64_t interp_expert(const Interp *in, const Node *n, int64_t row);
-/* Returns an activation of one number, by the formula in
+/* Returns the activation of x, according to the formula in
  * spec/fields/activations.h. */
 double activation(Activation act, double x);
 
-/* Returns the scale by which a row is quantised; 0 if all its numbers are 0. */
+/* Returns the scale with which a row is quantised; 0 if all numbers of the row
+ * are 0. */
 double quantize_step(const double *x, int64_t n, Arithmetic a);
 
-/* Tolerance of a function of one number: |err| <= 4e-7 (1 + |ref|). */
+/* Tolerance of a function of one number, in roundings of f32: |error| <= 4e-7
+ * (1 + |value|). */
 #define FUNCTION (4e-7 / F32_EPS)
 
 /* Evaluates `n` from the values of its inputs into `out`. */
@@ -46,8 +49,8 @@ typedef void InterpOp(const Interp *in, const Node *n, double *out);
 /* Writes the tolerance of a recurrent node, in roundings of f32. */
 InterpOp gate_recurrent;
 
-/* interp.c: inputs and copies; interp_ops.c: row-wise ops; interp_attention.c:
- * ops over sequences. Weights come from the caller through Interp.weight. */
+/* interp.c: inputs and copies; interp_ops.c: ops on rows; interp_attention.c:
+ * ops on sequences. The caller provides the weights in Interp.weight. */
 #define OP(id, name, min, max, class, formula, shape, in_place, flops, value, \
            ...)                                                                \
     InterpOp eval_##value;

@@ -1,13 +1,13 @@
-/* interp_attention.c: the oracle's ops that mix rows of a sequence, in double,
- * by the formulas of graph/ops.h, with complete score matrices. */
+/* interp_attention.c: the oracle's ops that mix the rows of a sequence, in
+ * double, with complete score matrices and the formulas of graph/ops.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "oracle/interp.h"
 
-/* Returns the rows of the key or value head that serves query head `h` of
- * `heads`; neighbouring query heads share one. */
+/* Returns the rows of the key or value head that query head `h` of `heads`
+ * uses; neighbouring query heads share one. */
 static const double *served_by(Matrix kv, int64_t h, int64_t heads)
 {
     return kv.at + h / (heads / kv.heads) * kv.rows * kv.cols;
@@ -65,7 +65,7 @@ void eval_softcap(const Interp *in, const Node *n, double *out)
         out[i] = cap_one(n->cap, x.at[i]);
 }
 
-/* Returns the bias added to the score of row i and key j in head h of `heads`.
+/* Returns the bias of the score of row i and key j in head h of `heads`.
  * `table` has the shape [buckets, heads]. */
 static double bias_of(const Node *n, const double *table, int64_t heads,
                       int64_t h, int64_t i, int64_t j)
@@ -98,8 +98,8 @@ void eval_score_bias(const Interp *in, const Node *n, double *out)
                           at / x.cols % x.rows, at % x.cols);
 }
 
-/* The oracle computes complete sequences, so query row i is at the same
- * position as key row i. */
+/* The oracle computes complete sequences, so query row i is at the position of
+ * key row i. */
 void eval_mask(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
@@ -110,8 +110,8 @@ void eval_mask(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* Applies softmax to one row in place. A fully masked row becomes zeros. The
- * sink is one additional score; -inf means no sink. */
+/* Applies softmax to one row in place. A row that is completely masked becomes
+ * zeros. `sink` is one more score without a value; -inf: no sink. */
 static void softmax_row(double *x, int64_t n, double sink)
 {
     double max = sink, sum = 0;
@@ -158,8 +158,9 @@ void eval_weights(const Interp *in, const Node *n, double *out)
         out[i] = score_weight(normalizer_of(n->op), x.at[i]);
 }
 
-/* Writes the weighted sum of m rows of v, `stride` apart, with the weights p: d
- * columns. Keys of weight 0 are skipped because 0 * inf would be NaN. */
+/* Writes the sum of m rows of v, each with its weight in p. The rows are
+ * `stride` apart and have d columns. Keys with weight 0 are skipped, because 0
+ * * inf is NaN. */
 static void mix(const double *p, int64_t m, const double *v, int64_t stride,
                 double *out, int64_t d)
 {

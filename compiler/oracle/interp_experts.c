@@ -1,6 +1,6 @@
 /* interp_experts.c: the oracle's ops for mixtures of experts, in double.
- * Dispatched rows have the order of their source rows; in compiled code they
- * are grouped by expert. */
+ * Dispatched rows have the order of their source rows, whereas compiled code
+ * groups them by expert. */
 #include <math.h>
 #include <string.h>
 
@@ -21,8 +21,8 @@ void eval_row_softmax(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* Returns the index of the largest value, the first if several are equal, and
- * sets that value to -inf. */
+/* Returns the index of the largest value (of equal ones, the first) and sets
+ * that value to -inf. */
 static int64_t take_best(double *x, int64_t n)
 {
     int64_t best = 0;
@@ -33,8 +33,8 @@ static int64_t take_best(double *x, int64_t n)
     return best;
 }
 
-/* Returns the score of a group of m columns: the largest value or the sum of
- * the two largest, rounded to f32 as in compiled code. */
+/* Returns the score of a group of m columns, the largest value or the sum of
+ * the two largest. The score is rounded to f32 as in compiled code. */
 static double group_score(const Node *n, const double *x, int64_t m,
                           double *work)
 {

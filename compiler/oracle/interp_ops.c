@@ -1,5 +1,5 @@
-/* interp_ops.c: the oracle's row-wise ops, in double, by the formulas of
- * graph/ops.h, without blocking or other optimisation. */
+/* interp_ops.c: the oracle's ops on rows, in double, with the formulas of
+ * graph/ops.h and without any optimisation. */
 #include <math.h>
 #include <string.h>
 
@@ -61,7 +61,7 @@ void eval_quantize(const Interp *in, const Node *n, double *out)
 }
 
 /* Returns the row of x that tap t of a convolution reads for output row i; NULL
- * if it is outside of x. */
+ * if it is outside x. */
 static const double *tap(const Node *n, Matrix x, int64_t i, int64_t t)
 {
     const int64_t row = i + n->first + t * n->dilation;
@@ -81,7 +81,7 @@ void eval_taps(const Interp *in, const Node *n, double *out)
                 *out++ = tap(n, x, i, t) ? tap(n, x, i, t)[c] : 0;
 }
 
-/* Copies patch number `at` of an image with `lines` lines of pixels. */
+/* Copies patch number `at` of an image that has `lines` lines of pixels. */
 static void put_patch(const Node *n, const double *image, int64_t lines,
                       int64_t at, double *out)
 {
@@ -204,9 +204,9 @@ void eval_linear(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* Normalises one row in place to gamma x / sqrt(variance + eps) + beta.
- * NormLayer subtracts the mean of x first. The variance is the biased one, as
- * in the papers. beta may be NULL. */
+/* Normalises one row in place: gamma x / sqrt(variance + eps) + beta. NormLayer
+ * first subtracts the mean from x. The variance is the biased one, as in the
+ * papers. beta may be NULL. */
 static void norm_row(const Node *n, double *x, int64_t d, const double *gamma,
                      const double *beta)
 {
@@ -221,8 +221,8 @@ static void norm_row(const Node *n, double *x, int64_t d, const double *gamma,
              + (beta ? beta[c] : 0);
 }
 
-/* Normalises each row of x. gamma is input k of the node, beta the next input
- * if there is one. */
+/* Normalises each row of x. gamma is input k of the node, and beta, if there is
+ * one, input k + 1. */
 static void norm_rows(const Interp *in, const Node *n, int k, double *x,
                       int64_t rows, int64_t cols)
 {
@@ -245,7 +245,7 @@ void eval_add_norm(const Interp *in, const Node *n, double *out)
     norm_rows(in, n, 2, out, x.rows, x.cols);
 }
 
-/* Each head of a row is normalised like a row. */
+/* Each head of a row is normalised separately. */
 void eval_head_norm(const Interp *in, const Node *n, double *out)
 {
     Matrix x = interp_in(in, n, 0);
@@ -264,8 +264,8 @@ void eval_l2_norm(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* Rotates one head of one row in place. Pair j turns by the angle with the
- * cosine turn[j] and the sine turn[dims / 2 + j]. */
+/* Rotates one head of one row in place. The angle of pair j has the cosine
+ * turn[j] and the sine turn[dims / 2 + j]. */
 static void rotate_head(const Node *n, double *x, const double *turn)
 {
     int64_t half = n->dims / 2;

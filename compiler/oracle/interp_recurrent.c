@@ -1,8 +1,8 @@
 /* interp_recurrent.c: the oracle's recurrent cells, in double, with the
- * formulas and gate order of torch.nn's RNN, GRU and LSTM. Each number carries
- * the square of its expected error in f32: the tolerance of its own op, plus
- * the errors of its operands times the slope. Rounding errors are independent,
- * so their squares add up. */
+ * formulas and gate order of torch.nn's RNN, GRU and LSTM. Each number has the
+ * square of its expected error in f32: that of its own op, plus those of its
+ * operands times the squared slope. Rounding errors are independent, so their
+ * squares add up. */
 #include <math.h>
 #include <string.h>
 
@@ -53,8 +53,8 @@ static Rounded tanh_of(Rounded x)
     return function(y, 1 - y * y, x);
 }
 
-/* Returns the dot product of w and h. Its error is what the gate of a product
- * allows. */
+/* Returns the dot product of w and h. Its own error is the one that the gate of
+ * a product allows. */
 static Rounded product(const double *w, const Rounded *h, int64_t d)
 {
     Rounded sum = { 0, 0 };
@@ -68,8 +68,8 @@ static Rounded product(const double *w, const Rounded *h, int64_t d)
     return sum;
 }
 
-typedef struct {      /* one row of a cell with d columns; element g d + j
-                       * belongs to gate g of column j */
+typedef struct {      /* one row of a cell with d columns; element g d + j is
+                       * for gate g of column j */
     const double *x;  /* W x + bias */
     const Rounded *u; /* U h + bias */
     int64_t d;
@@ -90,7 +90,7 @@ static void simple_cell(const Node *n, const CellRow *r, Rounded *h)
     }
 }
 
-/* the gates are r, z, n */
+/* The gates are r, z, n. */
 static void gru_cell(const CellRow *r, Rounded *h)
 {
     const int64_t d = r->d;
@@ -104,7 +104,7 @@ static void gru_cell(const CellRow *r, Rounded *h)
     }
 }
 
-/* the gates are i, f, g, o */
+/* The gates are i, f, g, o. */
 static void lstm_cell(const CellRow *r, Rounded *h, Rounded *c)
 {
     for (int64_t j = 0; j < r->d; j++) {
@@ -127,7 +127,7 @@ static void of_state(Matrix w, const double *b, const Rounded *h, Rounded *u)
     }
 }
 
-/* Runs the cell over the rows; updates the states h and c in place. */
+/* Runs the cell over the rows and updates the states h and c in place. */
 static void scan(const Interp *in, const Node *n, Rounded *out, Rounded *h,
                  Rounded *c)
 {
@@ -150,8 +150,8 @@ static void scan(const Interp *in, const Node *n, Rounded *out, Rounded *h,
     arena_free(a);
 }
 
-/* Returns the initial states: 0, or the final states of the source, which is
- * scanned again to compute them. */
+/* Returns the initial states: 0, or the final states of the source, which are
+ * computed by another scan. */
 static const Rounded *states(const Interp *in, const Node *n, Arena *a)
 {
     const Matrix x = interp_in(in, n, 0);

@@ -1,5 +1,5 @@
-/* matrix.c: computes sizes of node values, and gives all ops of the oracle a
- * node's inputs as matrices. */
+/* matrix.c: computes the sizes of node values, and converts a node's inputs to
+ * matrices for the oracle's ops. */
 #include <math.h>
 
 #include "oracle/interp.h"
@@ -42,8 +42,8 @@ Matrix interp_in(const Interp *in, const Node *n, int i)
     return m;
 }
 
-/* Dispatched rows have the order of the selected experts: row r is for the r-th
- * selection. */
+/* Dispatched rows have the order of the selected experts: row r belongs to
+ * selection r. */
 int64_t interp_expert(const Interp *in, const Node *n, int64_t row)
 {
     const bool one = n->op != OpLinear || n->nin <= InRoutes;

@@ -11,8 +11,8 @@ const double *oracle_widen(Arena *a, const float *x, int64_t n)
     return d;
 }
 
-/* Returns a matrix of integers, each times the scale of its column. The
- * products are exact in double. */
+/* Returns a matrix of integers, each multiplied by the scale of its column,
+ * which is exact in double. */
 static const double *load_integers(Weights *w, const PackItem *item)
 {
     Arena *a = arena_new();
@@ -55,8 +55,7 @@ static const double *tensor_of(Weights *w, const char *ours)
     return w->tensor[i];
 }
 
-/* Returns the value of a Weight node: one tensor by name, or several
- * concatenated. */
+/* Returns the value of a Weight node: one tensor, or several concatenated. */
 static const double *weight_of(void *user, int node)
 {
     Weights *w = user;

@@ -1,7 +1,7 @@
-/* sample.c: random inputs for a model on trial. */
+/* sample.c: generates random inputs for trials of a model. */
 #include <string.h>
 
-#define READS_LAYERS /* a model of `kind: attention` has one layer */
+#define READS_LAYERS /* a model of `kind: attention` counts as one layer */
 #include "oracle/trial.h"
 
 static uint64_t random_bits(uint64_t *state)
@@ -55,9 +55,9 @@ int64_t sample_prefix(const Sample *x, int side, int64_t sequence)
     return x->prefix < rows ? x->prefix : rows;
 }
 
-/* Returns the number of rows that the code accepts. A fixed length is returned
- * unchanged. For a target it includes the past, or is rounded down to a
- * multiple of the new rows of one call. */
+/* Returns `rows` limited to a number that the code accepts. A fixed length is
+ * returned unchanged; for a target, it includes the past or, if any past is
+ * allowed, a multiple of the new rows of a call is returned. */
 int64_t sample_rows(const Spec *s, Side side, int64_t rows)
 {
     const int64_t fixed = spec_fixed_rows(s, side);
@@ -81,8 +81,8 @@ static const int32_t *starts(Arena *a, const Spec *s, int64_t sequences,
     return start;
 }
 
-/* Limits the number of queries, because queries far after the last key see
- * nothing and give only zeros. */
+/* Limits the number of queries, because queries far after the last key see no
+ * keys and result in zeros. */
 static const int64_t *near_keys(Arena *a, const Spec *s, int64_t sequences,
                                 const int64_t *queries, const int64_t *keys)
 {
@@ -106,8 +106,8 @@ static const int32_t *random_ids(Arena *a, int64_t n, int64_t vocab,
     return ids;
 }
 
-/* Returns n random numbers, each the sum of four uniform ones: roughly normal,
- * with variance 4/3. */
+/* Returns n random numbers, each the sum of four uniform ones, so approximately
+ * normal with variance 4/3. */
 static const float *random_rows(Arena *a, int64_t n, uint64_t *state)
 {
     float *x = arena_alloc(a, (size_t)n * sizeof *x);
@@ -133,9 +133,9 @@ Sample *sample_random(Arena *a, const Spec *s, uint64_t seed, int64_t sequences,
     uint64_t state = seed;
     bool attention = s->kind == KindAttention;
     bool real = !attention && s->input == InputReal;
-    if (s->fix.batch > 0) { /* Fill the batch by repeating the lengths. All
-                             * targets get the length of the first, because each
-                             * call decodes all of them. */
+    if (s->fix.batch > 0) { /* Fills the batch by repeating the lengths. All
+                             * targets have the length of the first, because
+                             * each call decodes all of them. */
         source_rows = repeated(a, source_rows, sequences, s->fix.batch);
         target_rows = repeated(a, target_rows, sample_side(s) ? 1 : sequences,
                                s->fix.batch);

@@ -1,13 +1,13 @@
-/* sample_file.c: reads one input sequence from a file of tensors named like the
- * graph's inputs. */
+/* sample_file.c: reads one input sequence from a file in which tensors have the
+ * names of the graph's inputs. */
 #include "oracle/trial.h"
 
 typedef struct {
     const Engine *e;
     Safetensors *in;
     int used;               /* number of tensors in `in` that the model uses */
-    const char *counted[2]; /* name of the input that set the number of rows,
-                             * per side */
+    const char *counted[2]; /* by side: name of the input that set the number of
+                             * rows */
     SampleFile *to;
 } SampleReader;
 
@@ -57,14 +57,13 @@ static const int32_t *read_ids(SampleReader *r, const Tensor *from,
     return ids;
 }
 
-/* Returns the number of learned rows that precede the numeric rows of the
- * sample. */
+/* Returns the number of learned rows before the numeric rows of the sample. */
 static int64_t rows_before_sample(const SampleReader *r, const Node *n)
 {
     return n->type.elem == ElemF32 ? spec_input_learned(r->e->spec) : 0;
 }
 
-/* Checks that the shape is channels, lines, columns and that the lines fill
+/* Checks that the shape is [channels, lines, columns] and that the lines fill
  * complete patches. */
 static bool is_image(const Spec *s, const Tensor *from)
 {
@@ -93,7 +92,7 @@ static const float *read_rows(SampleReader *r, const Tensor *from,
     return x;
 }
 
-/* Checks the number of rows, which must be the same for all inputs of one
+/* Checks the number of rows, which must be the same for all inputs of a
  * side. */
 static bool count_rows(SampleReader *r, const Node *n, int side, int64_t rows,
                        Fault *why)
@@ -132,8 +131,8 @@ static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
     const Spec *s = r->e->spec;
     Sample *x = &r->to->sample;
     int side = n->entry == EntryDecode;
-    const bool flat = from->rank > 2; /* a tensor of rank 3 is an image, which
-                                       * is read in rows of one patch each */
+    const bool flat = from->rank > 2; /* a tensor of rank 3 is an image; each
+                                       * patch becomes a row */
     const int64_t count = flat ? from->elements / n->type.dim[1].c
                                : from->dim[0];
     const float **rows = x->rows;
@@ -162,8 +161,8 @@ static bool read_input(SampleReader *r, const Node *n, const Tensor *from,
     return read && count_rows(r, n, side, count, why);
 }
 
-/* Reads the tensor `prefix`, the number of keys that every row sees, if a mask
- * of the model has a prefix. */
+/* Reads the tensor `prefix`, which is the number of keys that every row sees,
+ * if a mask of the model has a prefix. */
 static bool read_prefix(SampleReader *r, Fault *why)
 {
     const Spec *s = r->e->spec;
@@ -179,7 +178,7 @@ static bool read_prefix(SampleReader *r, Fault *why)
     return rows != NULL;
 }
 
-/* Warns if the file has tensors that the model does not use. */
+/* Warns about tensors in the file that the model does not use. */
 static void warn_of_others(const SampleReader *r)
 {
     int others = safetensors_count(r->in) - r->used;

@@ -1,6 +1,6 @@
 /* trial.c: runs a compiled model on a batch and reads its values back. Each
- * array has an allocation of its own, filled with NaN, so that a read of
- * unwritten memory shows in the results. */
+ * array has its own allocation, filled with NaN, so that reads of unwritten
+ * memory appear in the results. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,14 +38,14 @@ void trial_free(Trial *t)
     *t = (Trial){ 0 };
 }
 
-/* Returns how many rows of each target are computed before the call on
- * trial. */
+/* Returns the number of rows of each target that are computed before the call
+ * on trial. */
 static int64_t rows_before(const Engine *e)
 {
     return e->spec->fix.past > 0 ? e->spec->fix.past : 0;
 }
 
-/* Opens the same model compiled for any lengths. */
+/* Opens the model again, compiled for any lengths. */
 static void open_any(Trial *t, const Engine *e)
 {
     EngineOptions o = e->options;
@@ -74,8 +74,8 @@ static int64_t longest(const Sample *x, int side)
     return most;
 }
 
-/* Returns true if attention scores are stored. Scores of keys outside the
- * window are then compared too, so the cache must keep those keys. */
+/* Returns true if attention scores are stored. The scores of keys outside the
+ * window are then compared too, so the cache must keep these keys. */
 static bool stores_scores(const Trial *t)
 {
     const Graph *g = t->engine->plan->g;
@@ -159,16 +159,16 @@ static void encode(Trial *t, float *out)
 
 /* ---- decode ---- */
 
-typedef struct { /* one call, with a part of each open sequence */
+typedef struct { /* one call, with some rows of each open sequence */
     struct attn_batch b;
     int32_t *start, *ids, *past, *select, *source, *source_rows;
-    int32_t *pages[ATTN_CACHES]; /* page tables, by group of the self cache */
+    int32_t *pages[ATTN_CACHES]; /* by group of the self cache: page tables */
     int32_t *prefix, *types;
     float *input;
     int64_t *at; /* [rows of the call]: index of the row in the sample */
 } Call;
 
-/* Returns true if decode, not encode, reads the token types or numeric
+/* Returns true if decode, rather than encode, reads the token types or numeric
  * inputs. */
 static bool reads_here(const Trial *t)
 {
@@ -218,7 +218,7 @@ static void add_row(Call *c, const Trial *t, int64_t at, int64_t to)
     c->at[to] = at;
 }
 
-/* Adds the next `rows` rows of sequence i, which has `past` rows already. */
+/* Adds the next `rows` rows of sequence i, after its first `past` rows. */
 static void add_sequence(Call *c, Trial *t, int64_t i, int64_t past,
                          int64_t rows)
 {
@@ -270,8 +270,8 @@ static void run_call(Call *c, Trial *t, float *out)
     free(b->output);
 }
 
-/* Decodes rows past .. past + chunk - 1 of all sequences that have these
- * rows. */
+/* Decodes rows past .. past + chunk - 1 of all sequences that are long
+ * enough. */
 static void decode(Trial *t, int64_t past, int64_t chunk, float *out)
 {
     const Sample *x = t->sample;
@@ -287,9 +287,9 @@ static void decode(Trial *t, int64_t past, int64_t chunk, float *out)
     arena_free(a);
 }
 
-/* Computes the rows that must be in the cache before the call on trial, using
- * the model compiled for any lengths. The rows go to the trial's cache, the
- * values to t->before. */
+/* Computes the rows before the call on trial with the model compiled for any
+ * lengths. Their keys and values go to the trial's cache, all values to
+ * t->before. */
 static void decode_before(Trial *t, const Engine *e, float *out)
 {
     if (e->options.keep_all)
@@ -332,7 +332,7 @@ void trial_run(Trial *t, const Engine *e, const Sample *x, int64_t chunk,
 
 /* ---- reading back ---- */
 
-/* Returns the number of rows of sequence i, and in *first the index of its
+/* Returns the number of rows of sequence i. Sets *first to the index of its
  * first row in the batch. */
 static int64_t rows_by(const Sample *x, const Spec *s, Sym sym, int64_t i,
                        int64_t *first)
@@ -358,7 +358,8 @@ static int64_t extent(const Trial *t, Dim d, int64_t sequence)
              : rows_by(t->sample, t->engine->spec, d.sym, sequence, &first);
 }
 
-/* Reads a row of n elements at `from` and scales integers to real numbers. */
+/* Reads a row of n elements at `from`, converting quantised integers to the
+ * numbers that they represent. */
 static void read_row(const float *from, Elem elem, int64_t n, double *out)
 {
     const Arithmetic a = elem_arithmetic(elem);
@@ -383,14 +384,14 @@ static void read_row(const float *from, Elem elem, int64_t n, double *out)
     }
 }
 
-/* Returns how many rows of each sequence the entry's last call did not
- * compute. */
+/* Returns the number of rows of each sequence that the entry's last call did
+ * not compute. */
 static int64_t rows_left_out(const Trial *t, Entry entry)
 {
     return entry == EntryDecode ? rows_before(t->engine) : 0;
 }
 
-/* Returns the address of the memory that node `owner` owns. */
+/* Returns the address of the memory of node `owner`. */
 static const float *memory_of(const Trial *t, int owner)
 {
     const Plan *p = t->engine->plan;
@@ -406,8 +407,8 @@ static const float *memory_of(const Trial *t, int owner)
                      attn_parts(t->engine->parallel));
 }
 
-/* Reads dispatched rows, which are stored by expert, in the order of their
- * source rows. */
+/* Reads dispatched rows, which are grouped by expert in memory, in the order of
+ * their source rows. */
 static void read_routed(const Trial *t, int node, int64_t first, int64_t rows,
                         double *out)
 {

@@ -1,15 +1,15 @@
 /* verify.c: compares a compiled model with the oracle, after a run on a sample:
- *   by op       each node's compiled value with the node evaluated in double
- *               on the inputs that the compiled code had
- *   end to end  the result with that of the unfused graph in double */
+ *   op by op    the compiled value of each node with the node evaluated in
+ *               double on the inputs that the compiled code had
+ *   end to end  the result with the result of the unfused graph in double */
 #include "oracle/verify.h"
 
 #include <math.h>
 
 /* ---- by op ---- */
 
-/* Evaluates the sequence without masks and activations, which can produce
- * zeros. Returns the values, indexed by node. */
+/* Evaluates the sequence without masks and activations, because these can
+ * result in zeros. Returns the values, indexed by node. */
 static const double **bare_values(Arena *a, Weights *w, const Sample *x,
                                   int64_t sequence)
 {
@@ -28,9 +28,8 @@ static const double **bare_values(Arena *a, Weights *w, const Sample *x,
     return in.value;
 }
 
-/* Counts the zeros that masks and activations made. Such a zero proves
- * something, because without the mask or activation the number would not be
- * 0. */
+/* Counts the zeros that result from masks and activations. Such a zero proves
+ * something, because the number would not be 0 otherwise. */
 static int64_t made_zeros(const double *want, const double *bare, int64_t n)
 {
     int64_t made = 0;
@@ -49,8 +48,8 @@ typedef struct { /* comparison of one sequence, op by op */
                             needed */
 } Ops;
 
-/* Compares one node's value. Nodes after it are then evaluated on the compiled
- * value. */
+/* Compares the value of one node, then replaces it with the compiled value, on
+ * which later nodes are evaluated. */
 static void check_node(Ops *o, int node, const double *got)
 {
     Interp *in = &o->in;
@@ -107,8 +106,8 @@ void verify_ops(OpResults *r, Weights *w, const Trial *t, int64_t sequence,
 
 /* ---- end to end ---- */
 
-/* Keeps the worse of two comparisons: one that failed, or else the one with the
- * larger error. */
+/* Keeps the worse of two comparisons: the one that failed, otherwise the one
+ * with the larger max_error. Combines their other members. */
 static void keep_worse(ModelComparison *worst, ModelComparison c)
 {
     bool worse = worst->failed != c.failed
@@ -122,7 +121,7 @@ static void keep_worse(ModelComparison *worst, ModelComparison c)
     *worst = both;
 }
 
-/* Returns the least precise weight format. int8 arithmetic counts like int4
+/* Returns the least precise weight format. int8 arithmetic counts as int4
  * weights. */
 static Dtype coarsest(const Graph *g)
 {
@@ -170,8 +169,7 @@ bool verify_chooses(const Graph *g)
     return false;
 }
 
-/* Returns the experts that the compiled code selected, as values indexed by
- * node. */
+/* Returns, indexed by node, the experts that the compiled code selected. */
 static const double **chosen(const Interp *in, const Trial *kept,
                              int64_t sequence)
 {
