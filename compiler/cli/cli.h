@@ -3,7 +3,7 @@
  * help.
  *
  * In:  the words of a command line, stdin.
- * Out: a command's work, its exit code; messages on stderr.
+ * Out: a command's work and its exit code; messages on stderr.
  * Other public headers: commands.h. */
 #ifndef ATTNC_CLI_H
 #define ATTNC_CLI_H
@@ -17,13 +17,13 @@ enum {
 #include "cli/options/commands.h"
     Commands
 };
-/* sets of commands, as bits; an option has the set of commands that accept
- * it */
+/* Sets of commands, as bits. Each option has the set of commands that accept
+ * it. */
 enum {
 #define COMMAND(word, id, ...) Cmd##id = 1 << Nth##id,
 #include "cli/options/commands.h"
-    CmdTiers = CmdRun | CmdScore, /* commands whose backend can be libtcc, then
-                                   * a C compiler */
+    CmdTiers = CmdRun | CmdScore, /* commands that can start on libtcc and
+                                   * switch to a C compiler */
     CmdLoads = CmdRun | CmdScore | CmdVerify | CmdQuantize | CmdBench,
     CmdPlans = CmdLoads | CmdCompile | CmdPlan,
     CmdSpec = CmdPlans | CmdGraph,
@@ -31,8 +31,8 @@ enum {
                                                    * variants */
     CmdAll = (1 << Commands) - 1,
     CmdWrites = CmdAll & ~CmdWatch, /* commands that write an output file */
-    /* commands whose -o is a copy of stdout. The others write something else to
-     * -o, or have no -o. */
+    /* Commands for which -o writes a copy of stdout. The others have no -o, or
+     * write something else to it. */
     CmdReports = CmdAll
                & ~(CmdNew | CmdImport | CmdCompile | CmdGraph | CmdPlan
                    | CmdWatch)
@@ -41,7 +41,7 @@ enum {
 typedef struct {
     const char *name;
     int bit;
-    const char *takes; /* operands as help shows them: "SPEC", "[ACTION [FILE
+    const char *takes; /* operands, as shown in help: "SPEC", "[ACTION [FILE
                         * ..]]" or "" */
     int least;         /* minimum number of operands */
     const char *summary;
@@ -49,7 +49,8 @@ typedef struct {
 extern const Command commands[]; /* in options.c */
 extern const int n_commands;
 
-/* Returns the command with this name. Ends with ExitUsage if there is none. */
+/* Returns the command with this name. Ends with ExitUsage if it does not
+ * exist. */
 const Command *command_find(const char *name);
 
 /* Parses the words after the command's name. Ends with ExitUsage and a message
@@ -59,16 +60,16 @@ Options *options_parse(Arena *a, const Command *c, int argc, char **argv);
 
 typedef struct { /* options that every command accepts */
     bool help, version, quiet, force;
-    const char *output; /* -o of commands that print a report; NULL: stdout */
+    const char *output; /* -o, for commands that print a report; NULL: stdout */
 } CommonOptions;
 /* Returns the common options among the words, even if other words are invalid,
  * and applies those such as --color. */
 CommonOptions options_common(const Command *c, int argc, char **argv);
 
-/* report_file.c: calls `print` and redirects its stdout to the file `path`
- * (NULL: no redirection). Returns the exit code of `print`, or ExitIO if the
- * file cannot be written. If `print` fails, no file is left. The exception is
- * ExitInput: the file then has the answers to the lines that were accepted. */
+/* report_file.c: calls `print` with stdout redirected to the file `path` (NULL:
+ * not redirected). Returns the exit code of `print`, or ExitIO if the file
+ * cannot be written. If `print` fails, leaves no file, except after ExitInput:
+ * the file then has the answers to the valid lines. */
 int report_print(const char *path, int print(const void *options),
                  const void *options);
 
@@ -78,8 +79,8 @@ void print_manual(FILE *out, const Command *c); /* prints a manual page as troff
                                                  * source for man(1) */
 
 /* cmd_completion.c: prints the candidates for the last of the words after
- * "attnc", one per line: the word and, after a tab, its meaning. ":files" or
- * ":specs" stands for names of files. */
+ * "attnc", one per line: the word, a tab, and its meaning. ":files" and
+ * ":specs" stand for file names. */
 int complete_words(int n, char **words);
 
 /* cmd_WORD.c: runs the command with the given options (options.h). Returns an

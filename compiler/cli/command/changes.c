@@ -1,7 +1,7 @@
-/* changes.c: reports changed files by inotify. A path is watched as a list of
+/* changes.c: reports changed files by inotify. A watched path is a list of
  * (directory, name) pairs: one for the file, one for each symbolic link on the
- * way, and one for a missing directory. An event has a directory and a name. If
- * they match a pair, the pair's path may have changed. */
+ * way, and one for a missing directory. inotify events consist of a directory
+ * and a name. If they match a pair, the path may have changed. */
 #define _XOPEN_SOURCE 700 /* lstat, readlink */
 #include "cli/command/changes.h"
 
@@ -18,10 +18,10 @@ enum { MostLinks = 40 };
 
 typedef struct {              /* a name in a watched directory */
     int folder;               /* watch descriptor of the directory */
-    const char *name, *whole; /* name in the directory; path of that file,
+    const char *name, *whole; /* name in the directory; path of this file,
                                * relative to the same directory as the watched
                                * path */
-    int path;                 /* index of the watched path it is a part of */
+    int path;                 /* index of the watched path that contains it */
 } Place;
 
 struct Changes {
@@ -29,8 +29,8 @@ struct Changes {
     int fd;
     VEC(const char *) paths;
     VEC(Place) places;
-    Arena *of_places, *spare; /* arenas of `places` and of the next ones;
-                               * changes_renew() swaps them */
+    Arena *of_places, *spare; /* arenas of `places` and of the next list of
+                               * places; changes_renew() swaps them */
 };
 
 static const uint32_t events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM
@@ -72,7 +72,7 @@ typedef struct {
     int path, links;
     Fault *why;
     bool failed;
-    char folder[PATH_MAX]; /* the directory reached so far; "": the working
+    char folder[PATH_MAX]; /* the directory reached so far; "": current
                             * directory */
 } Walk;
 
@@ -82,8 +82,8 @@ static bool add_place(Walk *w, const char *name, const char *whole)
     const char *folder = *w->folder ? w->folder : ".";
     const int n = inotify_add_watch(c->fd, folder, events);
     if (n < 0) {
-        /* no error if the directory was just removed: its parent reports
-         * that */
+        /* not an error if the directory was just removed, because its parent
+         * reports that */
         w->failed = errno != ENOENT && errno != ENOTDIR && errno != EACCES;
         if (w->failed && errno == ENOSPC)
             too_few(w->why, "watches", "max_user_watches");
@@ -109,8 +109,8 @@ static bool enter(Walk *w, const char *name)
 
 static bool walk(Walk *w, const char *path);
 
-/* Replaces the link at the end of `folder` by its target, which is relative to
- * the directory of the link. */
+/* Replaces the link at the end of `folder` with its target, which is relative
+ * to the link's directory. */
 static bool follow(Walk *w, size_t before, const char *rest)
 {
     char text[PATH_MAX], target[2 * PATH_MAX];
@@ -231,8 +231,9 @@ bool changes_renew(Changes *c, Fault *why)
     return done;
 }
 
-/* True unless the file may still be being written. A new regular file is
- * complete when it is closed; a link, hard link or directory at once. */
+/* Returns false if the file may still be being written: a new regular file is
+ * complete when it is closed, but a link, hard link or directory
+ * immediately. */
 static bool is_whole(const Place *p)
 {
     struct stat st;

@@ -1,4 +1,5 @@
-/* cmd_bench.c: attnc bench. Measures a model against the machine's limits. */
+/* cmd_bench.c: attnc bench. Measures a model and compares it with the limits of
+ * the machine. */
 #include "cli/options/options.h"
 
 int cmd_bench(const Options *o)

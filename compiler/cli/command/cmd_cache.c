@@ -1,5 +1,5 @@
-/* cmd_cache.c: attnc cache. Lists, cleans and verifies the files that attnc
- * keeps in the user's cache directory. */
+/* cmd_cache.c: attnc cache. Lists, cleans and verifies the files in the user's
+ * cache directory. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static const char *age_text(Arena *a, int64_t ns)
                         units[i].name);
 }
 
-/* Parses an age such as "30d". Returns seconds. */
+/* Parses an age such as "30d" and returns it in seconds. */
 static int64_t read_age(const char *text)
 {
     static const char units[] = "smhd";

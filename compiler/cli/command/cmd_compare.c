@@ -1,6 +1,5 @@
-/* cmd_compare.c: attnc compare. Runs a sweep over kinds of layers and lengths
- * and prints its results like Table 1 of the paper, with measured times
- * added. */
+/* cmd_compare.c: attnc compare. Runs a sweep over kinds of layers and lengths.
+ * Prints its results like Table 1 of the paper, with measured times. */
 #include <string.h>
 
 #include "cli/options/options.h"
@@ -24,8 +23,8 @@ static bool any_of(const char *const *texts, int n, const char *key)
 }
 
 /* Makes the model an encoder without feed-forward networks, so that only the
- * mixing of rows is measured. The user's --set options come last, so they
- * override this. */
+ * mixing of rows is measured. These settings precede the user's --set options,
+ * which can override them. */
 static void set_layer(Arena *a, SweepOptions *o)
 {
     VEC(const char *) sets = { 0 };

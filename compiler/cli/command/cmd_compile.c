@@ -1,5 +1,5 @@
 /* cmd_compile.c: attnc compile. Writes model.c, model.h and model.weights, or
- * what a C compiler builds from them. */
+ * the output of a C compiler for them. */
 #include <errno.h>
 #include <string.h>
 
@@ -17,8 +17,8 @@ typedef struct {
     const char *text;
     size_t n; /* length of `text` in bytes */
     EmitOptions emit;
-    const char *include; /* directory that holds embedded weights during
-                          * compilation; NULL: none */
+    const char *include; /* directory with the weights that the C file embeds,
+                          * during compilation; NULL: none */
 } Compile;
 
 /* ---- names ---- */
@@ -32,9 +32,9 @@ static bool is_only(const Compile *c, int kind)
     return c->o->kinds == 1 << kind;
 }
 
-/* Sets the stem. With -o it is the path without the ending of a requested kind.
- * Otherwise it is the spec's file name without directory and ending or, if the
- * spec comes from stdin, the model's name. */
+/* Sets the stem. With -o, it is the path, without the ending of a requested
+ * kind of file. Otherwise it is the spec's file name without directory and
+ * ending or, for a spec from stdin, the model's name. */
 static void find_stem(Compile *c)
 {
     const char *path = c->o->output ? c->o->output
@@ -52,8 +52,8 @@ static void find_stem(Compile *c)
     c->stem = arena_strndup(c->e.arena, path, n);
 }
 
-/* Returns the output path of a kind. If only one kind is requested, the path is
- * exactly -o. */
+/* Returns the output path of a kind of file. If no other kind is requested, it
+ * is exactly -o. */
 static const char *path_of(const Compile *c, int k)
 {
     return is_only(c, k) && c->o->output
@@ -61,8 +61,8 @@ static const char *path_of(const Compile *c, int k)
              : arena_printf(c->e.arena, "%s%s", c->stem, suffixes[k]);
 }
 
-/* Returns a setting with the directories removed from its path, because emitted
- * files must not name a place on this machine. */
+/* Returns a setting without the directories in its path, because emitted files
+ * must not contain paths of this machine. */
 static const char *setting_name(Arena *a, const char *set)
 {
     const char *value = strchr(set, '=');
@@ -76,7 +76,7 @@ static bool names_weights(const Compile *c)
     return c->o->model.weights || c->e.spec->weights;
 }
 
-/* Returns the options that affect the text as a canonical command line. */
+/* Returns a canonical command line with the options that affect the text. */
 static const char *canonical_command(const Compile *c)
 {
     Arena *a = c->e.arena;
@@ -117,7 +117,8 @@ static const char *canonical_command(const Compile *c)
 
 /* ---- contents ---- */
 
-/* True if the weights come from a file or are random, not from the caller. */
+/* True if the weights come from a file or are random; false if the caller
+ * provides them. */
 static bool has_weights(const Compile *c)
 {
     return names_weights(c) || c->o->model.seed >= 0;
@@ -136,8 +137,8 @@ static PackedModel packed_model(const Engine *e)
     };
 }
 
-/* With --embed, weights up to this size in bytes are written as C literals.
- * Larger weights stay in a file that the compiler includes. */
+/* maximum bytes of weights that --embed writes as C literals; larger weights
+ * are a file that the C file includes */
 enum { MostLiteral = 16 << 20 };
 
 static const char *weights_path(const Compile *c)
@@ -145,7 +146,7 @@ static const char *weights_path(const Compile *c)
     return arena_printf(c->e.arena, "%s.weights", c->stem);
 }
 
-/* True if C, the assembler and a shell all read the name literally. */
+/* True if the name needs no quoting in C, assembly language and a shell. */
 static bool is_plain_name(const char *name)
 {
     return !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
@@ -177,7 +178,8 @@ static int embed_file(Compile *c, int64_t bytes)
     return ExitDone;
 }
 
-/* Allocates and fills the weight struct of plain C. Returns its size. */
+/* Allocates and fills plain C's struct of weights. Returns its size in
+ * bytes. */
 static int64_t plain_weights(const Compile *c, unsigned char **bytes)
 {
     const Engine *e = &c->e;
@@ -207,8 +209,8 @@ static int embed_weights(Compile *c)
     return ExitDone;
 }
 
-/* Checks that the value of --max-input or --max-output is not above the model's
- * limit. */
+/* Checks that the value of --max-input or --max-output does not exceed the
+ * model's limit. */
 static bool length_fits(const Compile *c, const char *option, int64_t given,
                         int64_t most)
 {
@@ -327,8 +329,8 @@ static bool plain_fits(const Options *o, const Plan *p)
 static EngineOptions options_of(const Options *o)
 {
     EngineOptions options = engine_options(CmdCompile, &o->model, &o->code);
-    options.backend = "clang"; /* unless --cc names a compiler; decides whose
-                                * tuning records are used */
+    options.backend = "clang"; /* the default of --cc; selects the tuning
+                                * records of this compiler */
     if (!o->plain)
         return options;
     options.march = "generic";
@@ -338,8 +340,8 @@ static EngineOptions options_of(const Options *o)
     return options;
 }
 
-/* True if a weights file is written. With --embed there is one only if the C
- * file is an output that includes it. */
+/* True if a weights file is written. With --embed, there is one only if the C
+ * file, which includes it, is an output. */
 static bool keeps_weights(const Compile *c)
 {
     const bool text = is_wanted(c, EmitC) || c->o->save_temps;
@@ -357,7 +359,8 @@ static const char *header_path(const Compile *c)
     return arena_printf(c->e.arena, "%s.h", c->stem);
 }
 
-/* Checks that all output files may be written, before packing the weights. */
+/* Checks, before the weights are packed, that all output files may be
+ * written. */
 static bool may_write(Compile *c, Fault *why)
 {
     bool ok = true;
@@ -492,9 +495,9 @@ static bool write_files(Compile *c, Fault *why)
     return outputs_release(ok, why);
 }
 
-/* Like write_files(), but first writes the weights to a temporary directory,
- * from which the compilers include them. They are moved to their final place
- * only when all files are complete. */
+/* Like write_files(), but writes the weights to a temporary directory first,
+ * because compilers include them. Moves them to their final place only when all
+ * files are complete. */
 static bool write_with_weights(Compile *c, Fault *why)
 {
     TempFolder temp;
@@ -511,8 +514,8 @@ static bool write_with_weights(Compile *c, Fault *why)
     return ok;
 }
 
-/* Writes all files or none. With --save-temps, C that does not compile is
- * left. */
+/* Writes all files or none. With --save-temps, keeps C files that do not
+ * compile. */
 static bool write_all(Compile *c, Fault *why)
 {
     if (c->o->print_commands)
@@ -523,7 +526,8 @@ static bool write_all(Compile *c, Fault *why)
                                                     : write_files(c, why);
 }
 
-/* Returns the name of the program to build, never that of the C file. */
+/* Returns the name of the program to build, which is never that of the C
+ * file. */
 static const char *program_of(const Compile *c)
 {
     const char *text = path_of(c, EmitC);
@@ -570,8 +574,8 @@ int cmd_compile(const Options *given)
         quiet();
     Compile c = { .o = o };
     Fault why;
-    const bool alone = is_stream(o->output); /* output to a stream has no files
-                                              * next to it */
+    const bool alone = is_stream(o->output); /* there are no files next to a
+                                              * stream */
     look_at_parts(o);
     look_at_plain(o);
     look_at_march(o);

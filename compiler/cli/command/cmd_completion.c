@@ -1,7 +1,7 @@
 /* cmd_completion.c: attnc completion. Prints a script with which a shell
  * completes commands, options and their values. The script calls `attnc
- * complete` with the words of the line, which prints the candidates from the
- * rows of commands.h and options.c. */
+ * complete` with the words of the command line. That prints the candidates from
+ * the rows of commands.h and options.c. */
 #include <string.h>
 
 #include "emit/text/embedded.h"
@@ -69,12 +69,12 @@ static bool completes_operand(const Option *row)
     return row->name[0] != '-';
 }
 
-/* Prints the values of an option or operand, each after `before`. Prints none
- * if the value can be anything. */
+/* Prints the values of an option or operand, each after `before`; nothing if
+ * any value is valid. */
 static void suggest_values(const Option *row, const char *before)
 {
     static const struct {
-        const char *takes; /* placeholder of an option, name of an operand */
+        const char *takes; /* placeholder of an option; name of an operand */
         void (*suggest)(const char *before);
     } lists[] = {
         { "PASS", suggest_passes },      { "TARGET", suggest_targets },
@@ -108,7 +108,7 @@ static void suggest_options(const Command *c)
 
 /* ---- the line ---- */
 
-/* Joins the words that bash separates at =, such as --color = al. */
+/* Joins the words that bash splits at =, such as --color = al. */
 static Texts joined_words(Arena *a, int n, char **word)
 {
     Texts to = { 0 };
@@ -123,7 +123,7 @@ static Texts joined_words(Arena *a, int n, char **word)
     return to;
 }
 
-/* Returns the command that the word belongs to: after its spec, `attnc watch`
+/* Returns the command that the word belongs to. After the spec, `attnc watch`
  * takes the words of attnc run or attnc bench. */
 static const Command *command_of(const Command *c, int operands,
                                  const char *word)
@@ -135,8 +135,8 @@ static const Command *command_of(const Command *c, int operands,
                                                         : c;
 }
 
-/* Prints the candidates for the last word. `split`: in bash, it is only the
- * value of --option=value. */
+/* Prints the candidates for the last word. `split` is set if bash passes only
+ * the value of --option=value. */
 static void suggest_last(Arena *a, const Command *c, const Texts *word,
                          bool split)
 {

@@ -23,7 +23,7 @@ static int print_to(const char *text, const char *path)
                                                       : report_fault(&why);
 }
 
-/* Writes the graph as built and after each pass, for --stage=all. */
+/* Prints the graph as built and after each pass, for --stage=all. */
 static int write_stages(Engine *e, EngineOptions options, FILE *out)
 {
     const char *names[64];
@@ -56,7 +56,7 @@ static int print_stages(Engine *e, EngineOptions options, const char *path)
     return code;
 }
 
-/* Returns the name of the stage that is printed, e.g. "after the pass
+/* Returns a description of the printed stage, e.g. "after the pass
  * fuse-norm". */
 static const char *stage_text(Arena *a, const Options *o)
 {

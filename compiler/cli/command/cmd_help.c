@@ -1,4 +1,4 @@
-/* cmd_help.c: attnc help. Prints the commands, or one command's options, as
+/* cmd_help.c: attnc help. Prints all commands, or one command's options, as
  * text or as a manual page. */
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* cmd_import.c: attnc import. Converts a checkpoint directory to a spec and,
- * with --compile, to C. */
+/* cmd_import.c: attnc import. Converts a checkpoint to a spec and, with
+ * --compile, to C. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include "tokenizer/tokenizer.h"
 #include "cli/options/options.h"
 
-/* Returns the last component of a path, without trailing slashes. */
+/* Returns the last component of a path; trailing slashes do not count. */
 static const char *last_part(Arena *a, const char *path)
 {
     size_t n = strlen(path);
@@ -20,8 +20,8 @@ static const char *last_part(Arena *a, const char *path)
     return *base_name(text) ? base_name(text) : text;
 }
 
-/* Returns a valid name for the spec: letters, digits and _ . - stay, any other
- * character becomes _. */
+/* Returns a valid name for the spec: every character except letters, digits and
+ * _ . - becomes _. */
 static const char *model_name(Arena *a, const char *text)
 {
     static const char kept[] = "abcdefghijklmnopqrstuvwxyz"
@@ -39,15 +39,14 @@ static const char *model_name(Arena *a, const char *text)
              : "model";
 }
 
-/* Returns the path of a weights file next to the spec, with the name of the
- * spec. */
+/* Returns the path of a weights file next to the spec and named like it. */
 static const char *import_weights_path(Arena *a, const char *spec)
 {
     const size_t n = strlen(spec) - (ends_in(spec, ".yaml") ? 5 : 0);
     return arena_printf(a, "%.*s.safetensors", (int)n, spec);
 }
 
-/* Writes the spec, and the vocabularies next to it: all files or none. */
+/* Writes the spec and, next to it, the vocabularies: all files or none. */
 static int write_spec(const Imported *i, const char *path)
 {
     Fault why;
@@ -80,7 +79,7 @@ static void say_written(const Options *o, const Imported *i, const char *spec)
 }
 
 /* Compiles the model with libtcc, fused and unfused, and compares both with the
- * graph in double precision. Then, with --check=PYTHON, compares the model with
+ * graph in double precision. With --check=PYTHON, then compares the model with
  * transformers. */
 static int check_spec(const PythonCheck *c)
 {

@@ -1,6 +1,6 @@
-/* cmd_new.c: attnc new. Prints a spec to start from: one of the files of
- * models/new, which are embedded in attnc. The name of a model is its file name
- * without the ending; its description is the comment on the first line. */
+/* cmd_new.c: attnc new. Prints one of the specs in models/new, which are
+ * embedded in attnc, as a starting point. A model's name is its file name
+ * without the ending, and its description is the comment in the first line. */
 #include <string.h>
 
 #include "base/strings.h"

@@ -1,6 +1,6 @@
-/* cmd_quantize.c: attnc quantize. Measures the loss that results from storing
- * weights in fewer bits than f32: the error of each matrix and, with --text, of
- * the model's results. With --keep, finds which matrices need more bits. */
+/* cmd_quantize.c: attnc quantize. Measures the loss from storing weights in
+ * fewer bits than f32: the error of each matrix and, with --text, of the
+ * model's results. With --keep, finds matrices that need more bits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { MostText = 1 << 26 };
 
-/* Parses the value of --keep, e.g. "0.5%" or "0.5". Returns a fraction:
+/* Parses the value of --keep, e.g. "0.5%" or "0.5". Returns a fraction, here
  * 0.005. */
 static double keep_share(const char *text)
 {
@@ -38,8 +38,8 @@ static int by_error(const void *a, const void *b)
     const double d = error_of(y), e = error_of(x);
     if (d < e || d > e)
         return d < e ? -1 : 1;
-    return x < y ? -1 : x > y; /* keeps the order of equal errors: both point
-                                * into one array */
+    return x < y ? -1 : x > y; /* the order of equal errors stays the same,
+                                * because both pointers are into one array */
 }
 
 static void find_matrices(Quantized *q)

@@ -7,15 +7,17 @@
 typedef struct {
     const Options *o;
     Arena *a;
-    const char *path;          /* path of the tuning records; NULL: no HOME */
+    const char *path;          /* path of the tuning database; NULL: HOME is not
+                                * set */
     Records r;                 /* the records that were read */
     Host here;                 /* this machine's CPU and caches */
     const char *target;        /* name of this machine's target */
     const char *compiler;      /* version of this machine's C compiler; NULL:
-                                * none is installed */
-    int added, replaced, less; /* for `merge`: numbers of records added,
-                                * replaced, and not better */
-    int total, removed;        /* for `prune`: numbers of records in the file,
+                                * not installed */
+    int added, replaced, less; /* for `merge`: number of records added,
+                                * replaced, and rejected because they are not
+                                * better */
+    int total, removed;        /* for `prune`: number of records in the file,
                                 * and removed */
 } Selection;
 
@@ -42,8 +44,8 @@ static bool of_this_machine(const Selection *w, const Record *r)
     return host_same_machine(&r->host, &w->here);
 }
 
-/* True if the record is of libtcc, or of this machine's C compiler at any -O
- * level. */
+/* True if the record's compiler is libtcc or this machine's C compiler, at any
+ * -O level. */
 static bool of_its_compilers(const Selection *w, const Record *r)
 {
     const HostParts by = host_parts(w->a, &r->host);
@@ -77,7 +79,8 @@ static bool read_one(Selection *w, const char *path, bool named, Fault *why)
     return true;
 }
 
-/* Reads the files named as operands, or --records, or the user's own file. */
+/* Reads the files that the operands name or, without operands, that of
+ * --records or the user's own. */
 static int read_files(Selection *w)
 {
     const Texts *files = &w->o->files;
@@ -144,8 +147,7 @@ static int export(Selection *w)
                                                      : report_fault(&why);
 }
 
-/* True if a has more samples than b or, with as many samples, a faster
- * tiling. */
+/* True if a has more samples than b, or the same number and a faster tiling. */
 static bool better(const Record *a, const Record *b)
 {
     return a->samples != b->samples ? a->samples > b->samples : a->ns < b->ns;
@@ -183,7 +185,7 @@ static int merge(Selection *w)
     return ExitDone;
 }
 
-/* Removes the records that --cpu, --compiler and --op match. Without these
+/* Removes the records that match --cpu, --compiler and --op. Without these
  * options, removes all records of other machines, compilers or versions. */
 static void prune_from(Records *r, Arena *a, void *with)
 {
@@ -228,7 +230,7 @@ static int prune(Selection *w)
     return ExitDone;
 }
 
-/* Explains the records, after measuring the machine for half a second. */
+/* Measures the machine for half a second, then explains the records. */
 static int explain(Selection *w)
 {
     Machine m;

@@ -1,5 +1,5 @@
-/* cmd_run.c: attnc run. Rejects contradictory options and chooses the code that
- * answers: the program that emitted files contain, run_input.c, or
+/* cmd_run.c: attnc run. Rejects contradictory options and selects the code that
+ * answers: the program that is also in emitted files, run_input.c, or
  * run_attention.c. */
 #include "cli/run/answering.h"
 

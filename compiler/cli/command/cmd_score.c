@@ -1,6 +1,6 @@
 /* cmd_score.c: attnc score. Each line of stdin is an input, a tab, and an
- * output. The answer is the log-probability of the output, a tab, and the
- * log-probability of each token, including the end token. Use it to compare two
+ * output. The answer is the output's log-probability, a tab, and the
+ * log-probability of each token, including the end token. It serves to compare
  * outputs for the same input. */
 #include "cli/run/answering.h"
 

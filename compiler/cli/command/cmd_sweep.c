@@ -1,7 +1,7 @@
 /* cmd_sweep.c: attnc sweep. Compares the costs of variants of a spec. */
 #include "cli/options/options.h"
 
-/* Reads the spec from stdin if one of the specs is "-". Otherwise returns
+/* Reads the spec from stdin if one of the specs is "-", otherwise returns
  * NULL. */
 static const Source *read_stdin(Arena *a, const Texts *specs)
 {

@@ -1,5 +1,5 @@
-/* cmd_tensors.c: attnc tensors. Lists the weights of a model with their places
- * in the file, and the tensors of the file that the model does not use. */
+/* cmd_tensors.c: attnc tensors. Lists a model's weights and where they are in
+ * the file, and tensors of the file that the model does not use. */
 #include <string.h>
 
 #include "base/table.h"
@@ -9,9 +9,9 @@
 typedef struct {
     Engine e;
     int width;  /* width of the longest name */
-    bool *used; /* [tensors of the file]: the model uses it */
+    bool *used; /* [tensors of the file]: true if the model uses it */
     int weights, unused;
-    Buffer json; /* the JSON output; `at` is NULL if text is printed */
+    Buffer json; /* the JSON output; `at` is NULL for text output */
 } Listing;
 
 static int longest_name(const Graph *g)
@@ -32,7 +32,7 @@ static void print_tensor(const Listing *l, const char *weight,
     const int room = table_room(stdout);
     Arena *a = l->e.arena;
     int width = l->width;
-    if (room > 0) { /* each of the two names gets half of the terminal */
+    if (room > 0) { /* each of the two names may take half of the terminal */
         const int half = (room - Shape - Gaps) / 2;
         width = half < width ? (half < Least ? Least : half) : width;
         weight = cut_middle(a, weight, width);
@@ -41,8 +41,8 @@ static void print_tensor(const Listing *l, const char *weight,
     printf("%-*s  %-16s  %s\n", width, weight, shape, where);
 }
 
-/* Describes which part of a tensor a weight is, and how it is changed: "rows
- * 16..31 of 48, transposed, times 0.5, plus 1". */
+/* Describes the part of a tensor that is a weight, and how it is changed, e.g.
+ * "rows 16..31 of 48, transposed, times 0.5, plus 1". */
 static const char *part_of(Arena *a, const FileTensor *f)
 {
     const char *text = "", *turned = f->transposed ? ", transposed" : "";
@@ -67,14 +67,14 @@ static const char *part_of(Arena *a, const FileTensor *f)
     return text;
 }
 
-/* Appends one weight as a JSON object. `f` has the part of the tensor that the
- * weight is read from. */
+/* Appends one weight as a JSON object. `f` describes the part of the tensor
+ * that it is read from. */
 static void json_weight(Listing *l, const Node *n, const char *name,
                         const FileTensor *f)
 {
     Buffer *b = &l->json;
     int64_t dim[3];
-    const int part = n->parts > 0; /* skip the dimension that counts the
+    const int part = n->parts > 0; /* skips the dimension that counts
                                     * concatenated parts */
     for (int i = part; i < n->type.rank; i++)
         dim[i - part] = n->type.dim[i].c;
@@ -107,7 +107,8 @@ static void json_weight(Listing *l, const Node *n, const char *name,
     buffer_printf(b, "}");
 }
 
-/* Returns the shape of a weight or, if it is concatenated, of one part. */
+/* Returns the shape of a weight; for a concatenated one, the shape of a
+ * part. */
 static const char *part_shape(Arena *a, const Node *n)
 {
     Type t = n->type;

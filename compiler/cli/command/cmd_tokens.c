@@ -1,5 +1,5 @@
-/* cmd_tokens.c: attnc tokens. Prints the token ids of each line of stdin in a
- * vocabulary or, with --decode, the text of a line of ids. */
+/* cmd_tokens.c: attnc tokens. Prints the token ids of each line of stdin or,
+ * with --decode, the text of each line of ids. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cli/options/options.h"
 
 typedef struct {
-    Engine e; /* owns the arena; for a spec, also the vocabularies */
+    Engine e; /* owns the arena and, for a spec, the vocabularies */
     void *block;
     struct attn_side side; /* with --decode, without the vocabulary */
     struct attn_lines in;
@@ -105,7 +105,8 @@ static int open_work(Answering *w)
 
 /* ---- answers ---- */
 
-/* Appends a token as one word, with spaces and unprintable bytes as \xNN. */
+/* Appends a token as a single word: spaces and unprintable bytes become
+ * \xNN. */
 static void add_piece(Buffer *b, const char *s, int64_t n)
 {
     for (int64_t i = 0, k; i < n; i += k) {
@@ -140,7 +141,7 @@ static void add_text(Answering *w, int64_t n)
     }
 }
 
-/* Appends the JSON members tokens, pieces and offsets, the last as pairs:
+/* Appends the JSON members tokens, pieces and offsets; offsets are pairs, as in
  * "offsets": [[0, 1]]. */
 static void add_json(Answering *w, int64_t n)
 {
@@ -165,8 +166,8 @@ static void add_json(Answering *w, int64_t n)
         buffer_add(b, "]", 1);
 }
 
-/* Writes the answer to a line to w->out. If the text is invalid, writes nothing
- * and returns false. */
+/* Writes the answer for a line to w->out. Returns false, without writing, if
+ * the text is invalid. */
 static bool answer_text(Answering *w, const char *text, size_t n, Fault *why)
 {
     Buffer *b = &w->out;

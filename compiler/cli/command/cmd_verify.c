@@ -1,6 +1,6 @@
 /* cmd_verify.c: attnc verify. Compiles the model with each backend, fused and
- * unfused, and runs it on inputs of many lengths. Prints the worst error of
- * each op and of the result. Returns ExitNegative if any error exceeds its
+ * unfused, and runs it on inputs of many lengths. Prints the maximum error of
+ * each op and of the result. Returns ExitNegative if an error exceeds its
  * gate. */
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum { Backends = sizeof backends / sizeof *backends };
 
 enum { Longest = -1, MostSequences = 7 };
 
-/* [inputs]: rows of each sequence; a list ends with 0 */
+/* [inputs]: number of rows of each sequence; 0 ends the list */
 static const struct {
     int64_t source[MostSequences], target[MostSequences];
 } lengths[] = {
@@ -35,9 +35,9 @@ static const struct {
 };
 enum { Lengths = sizeof lengths / sizeof *lengths };
 
-/* Returns the longest sequence to verify: `asked` or, if that is 0, what the
- * oracle computes in seconds for a model of this size. Never above the model's
- * limit. */
+/* Returns the maximum length to verify: `asked`, or if that is 0, a length that
+ * the oracle can compute within seconds for a model of this size. The result
+ * never exceeds the model's limit. */
 static int64_t row_limit(const Engine *e, int64_t asked)
 {
     const Spec *s = e->spec;
@@ -61,15 +61,15 @@ static const Sample *make_sample(Arena *a, const Engine *e, int k,
     for (; n < MostSequences && lengths[k].source[n]; n++) {
         source[n] = bounded(lengths[k].source[n], limit);
         target[n] = bounded(lengths[k].target[n], limit);
-        if (e->spec->fix.target > 0) /* with `fix.target`, all values belong to
+        if (e->spec->fix.target > 0) /* with `fix.target`, all values are from
                                       * one call */
             target[n] = e->spec->fix.target;
     }
     return sample_random(a, e->spec, (uint64_t)k + 1, n, source, target);
 }
 
-/* Returns the number of rows of both sides in input k, from which progress is
- * estimated: the oracle's time grows with it. */
+/* Returns the number of rows on both sides in input k. Progress is estimated
+ * from it, because the oracle's time increases with it. */
 static double case_rows(int k, int64_t limit)
 {
     double sum = 0;
@@ -97,7 +97,7 @@ static Verdict verdict_of(bool passed, bool failed)
 
 static const char *const verdict_word[] = { "held", "only zeros", "failed" };
 
-/* Begins the JSON line of an op or a result: {"backend": "jit", "fused": true,
+/* Begins the JSON line of an op or result: {"backend": "jit", "fused": true,
  * "check": "op", ..., "verdict": "held"}. */
 static void json_begin(Buffer *b, const Engine *e, bool fused,
                        const char *check)
@@ -156,7 +156,7 @@ static Verdict json_result(const Engine *e, bool fused,
     return v;
 }
 
-/* Columns of the table of ops. The last one has no heading and shows
+/* Columns of the table of ops. The last one has no heading and marks
  * failures. */
 enum {
     OpName,
@@ -191,7 +191,7 @@ static void put_op_row(Arena *a, const char *const cell[OpCells],
 }
 
 /* Fits the columns to the terminal: shortens names, then drops columns. `name`
- * and `verdict` are the widths of the longest entries. */
+ * and `verdict` are the widths of their longest entries. */
 static void fit_ops(TableFit fit[OpCells], int name, int verdict)
 {
     enum { Least = 16 + 2 };
@@ -286,11 +286,11 @@ static Verdict print_result(Arena *a, const ModelComparison *c, bool rounded)
 
 /* ---- the rest ---- */
 
-/* kind of comparison in a run on all inputs */
+/* what is compared in a run on all inputs */
 typedef enum {
     CheckResult,
-    CheckRounding, /* the result with that of the f32 weights */
-    CheckOps       /* every value, which a run with keep_all stores */
+    CheckRounding, /* the result with that of f32 weights */
+    CheckOps       /* every value; the run stores them with keep_all */
 } Compared;
 
 static bool is_fused(const Engine *e, const Options *options)
@@ -350,7 +350,7 @@ static Verdict check(const Engine *e, const Options *options, Compared what,
              : print_result(e->arena, &worst, what == CheckRounding);
 }
 
-/* True if any weights have another format than f32. */
+/* True if any weights are not stored as f32. */
 static bool rounds(const Graph *g)
 {
     for (int i = 0; i < g->nodes.n; i++)
@@ -405,7 +405,7 @@ static int check_rows(const Spec *s, const void *command)
     return ExitDone;
 }
 
-/* Checks the model in four ways with one backend, which is number `turn` of
+/* Checks the model compiled in four ways with backend number `turn` of
  * `turns`. */
 static int run_backend(const Options *options, const char *backend, int turn,
                        int turns, Verdict *worst)
@@ -414,7 +414,7 @@ static int run_backend(const Options *options, const char *backend, int turn,
                                         &options->code);
     base.fits = check_rows;
     base.command = options;
-    if (!options->code.backend) /* the default backends need no option */
+    if (!options->code.backend) /* the default backends need no options */
         base.offers &= ~OfferBackend;
     for (int unfused = 0; unfused < 2; unfused++) {
         const Variant v = { backend, backend, unfused };

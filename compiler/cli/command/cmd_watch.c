@@ -1,6 +1,7 @@
-/* cmd_watch.c: attnc watch. Runs a spec again whenever it or a file that it
- * reads changes. Each run is a separate process (watch_child.c); this process
- * waits for changes, for the run, and for signals. */
+/* cmd_watch.c: attnc watch. Repeats a run whenever the spec, or another file
+ * that the run reads, changes. Each run is a process of its own
+ * (watch_child.c); this process waits for changes, for the run, and for
+ * signals. */
 #define _GNU_SOURCE /* ppoll, memfd_create */
 #include <errno.h>
 #include <poll.h>
@@ -19,24 +20,24 @@
 #include "machine/machine.h"
 
 enum {
-    QuietMs = 5,     /* a file counts as complete if it has not changed for this
-                      * many ms */
-    GoneMs = 50,     /* a removed file counts as gone after this many ms */
-    MostChanges = 40 /* a run starts after this many events in any case */
+    QuietMs = 5,     /* ms without a change after which a file counts as
+                      * complete */
+    GoneMs = 50,     /* ms after which a removed file counts as gone */
+    MostChanges = 40 /* number of events after which a run starts in any case */
 };
 
-static const double quick = 0.01; /* seconds per workload in a bench */
+static const double quick = 0.01; /* seconds per workload in `bench` */
 
 typedef struct {
     Arena *arena;
     Watched what;
     Changes *changes;
-    Facts before; /* facts of the last complete run, in an arena of their own */
+    Facts before; /* facts of the last complete run, in their own arena */
     WatchChild child;
-    Buffer notes;        /* notes from the child that are not yet parsed */
+    Buffer notes;        /* notes from the child that have not been parsed */
     const char *changed; /* a file that changed since the run began, or NULL */
     bool gone;
-    sigset_t unblocked; /* signals that may arrive while waiting */
+    sigset_t unblocked; /* signals that may arrive during a wait */
 } Watch;
 
 /* ---- command line ---- */
@@ -48,7 +49,7 @@ static bool is_command(const char *word)
     return false;
 }
 
-/* Returns the command to run: run or (by default) bench. Sets *first to the
+/* Returns the command to repeat, run or (by default) bench. Sets *first to the
  * index of its first option. */
 static const Command *watched_command(const Options *o, int *first)
 {
@@ -102,7 +103,7 @@ static void prepare_bench(Options *b, const Options *o)
     b->bench.no_limit = b->bench.no_kernels = true;
 }
 
-/* Copies all lines of stdin to a file, which each run reads from its start. */
+/* Copies stdin to a file, which each run reads from the start. */
 static int take_lines(void)
 {
     char block[65536];
@@ -166,8 +167,8 @@ static void take_changes(Watch *w)
     w->gone = c.gone;
 }
 
-/* Adds the files that the run reads to the watch. If a file's state differs
- * from that before the run read it, the file has changed. */
+/* Watches the files that the run reads. A file whose state is not the one from
+ * before the run read it has changed. */
 static void take_notes(Watch *w)
 {
     FileNote note;
@@ -190,7 +191,7 @@ static void take_notes(Watch *w)
     memmove(w->notes.at, w->notes.at + at, (size_t)w->notes.n);
 }
 
-/* Reads notes from the child. Returns false when the run is over. */
+/* Reads notes from the child. Returns false when the run has ended. */
 static bool read_notes(Watch *w)
 {
     char block[4096];
@@ -205,8 +206,8 @@ static bool read_notes(Watch *w)
     }
 }
 
-/* Waits up to `ms` milliseconds (-1: forever) for a change or, if `runs`, for
- * the run. Returns false after that time. */
+/* Waits up to `ms` milliseconds (-1: forever) for a change or, if `runs` is
+ * set, for the run. Returns false on timeout. */
 static bool wait_for(Watch *w, bool runs, int ms)
 {
     struct pollfd p[] = {
@@ -217,8 +218,8 @@ static bool wait_for(Watch *w, bool runs, int ms)
     return ppoll(p, 2, ms < 0 ? NULL : &t, &w->unblocked) != 0;
 }
 
-/* Waits until the file stops changing: an editor may write it more than
- * once. */
+/* Waits until the file no longer changes, because an editor may write it more
+ * than once. */
 static void let_rest(Watch *w)
 {
     for (int i = 0; i < MostChanges && !interrupted(); i++) {
@@ -264,7 +265,7 @@ static void put_status(Watch *w, int status, double seconds)
     put_time(how, "; waits for a change");
 }
 
-/* Replaces the facts of the last run by those of this one if they are
+/* Replaces the facts of the last run with those of this one, if these are
  * complete. */
 static void take_facts(Watch *w)
 {

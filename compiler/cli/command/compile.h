@@ -1,4 +1,4 @@
-/* compile.h: the files that attnc compile writes, and the report about them. */
+/* compile.h: the files that attnc compile writes, and the report on them. */
 #ifndef ATTNC_COMPILE_H
 #define ATTNC_COMPILE_H
 
@@ -15,7 +15,7 @@ typedef struct { /* paths of the files that were written; other kinds: NULL */
     bool has_main;       /* true if the C file contains a program */
 } Written;
 
-/* Prints the paths and sizes on stderr, and commands that build and run a
+/* Prints paths and sizes on stderr, and the commands to build and run a
  * program. */
 void report_written(const Written *w);
 

@@ -1,10 +1,10 @@
-/* compile_parts.c: --parts: chooses the parts of the C file, which are the rows
+/* compile_parts.c: --parts: selects the parts of the C file, which are the rows
  * of emit/parts.h. */
 #include "cli/command/compile.h"
 
 static bool part_given(const Options *o, int part)
 {
-    return o->parts >> (1 + part) & 1; /* bit 0 is the word "model" */
+    return o->parts >> (1 + part) & 1; /* bit 0 stands for the word "model" */
 }
 
 unsigned parts_left_out(const Options *o)

@@ -1,6 +1,6 @@
 /* compile_report.c: the report of attnc compile. It lists the written files,
- * and commands that build and run the program when pasted into a shell in the
- * same directory. */
+ * and commands that build and run the program if they are pasted into a shell
+ * in the current directory. */
 #define _POSIX_C_SOURCE 200809L
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 /* ---- a shell's ---- */
 
-/* Returns a path quoted as a word of a command line. */
+/* Returns a path, quoted for a shell. */
 static const char *shell_word(Arena *a, const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -29,8 +29,8 @@ static const char *shell_word(Arena *a, const char *path)
     return arena_printf(a, "'%s'", word);
 }
 
-/* Like shell_word(), for a program: a name without a slash gets "./", so that
- * the shell does not search PATH for it. */
+/* Like shell_word(), but for a program: a name without a slash gets the prefix
+ * "./", so that the shell does not search PATH. */
 static const char *program_word(Arena *a, const char *path)
 {
     return shell_word(a,
@@ -78,7 +78,7 @@ static void say_files(const Written *w)
 
 /* ---- the commands ---- */
 
-/* Returns a C compiler for the target, preferably one in PATH, and sets *aim to
+/* Returns a C compiler for the target, if possible one in PATH. Sets *aim to
  * its --target option or NULL. The caller quotes both for a shell. */
 static const char *compiler_name(const Written *w, const char **aim)
 {
@@ -96,7 +96,7 @@ static const char *compiler_name(const Written *w, const char **aim)
     return named;
 }
 
-/* Returns a comment that tells how to get a compiler that is not in PATH. */
+/* Returns a comment on how to get a compiler that is not in PATH. */
 static const char *compiler_remedy(const Written *w, const char *name)
 {
     Arena *a = w->e->arena;
@@ -109,8 +109,8 @@ static const char *compiler_remedy(const Written *w, const char *name)
                         name ? t->packages : "gcc");
 }
 
-/* Returns the -I option for the directory of included weights, or "" if it is
- * the working directory. */
+/* Returns the -I option for the directory of included weights; "" if it is the
+ * current directory. */
 static const char *include_word(const Written *w)
 {
     const char *slash = w->weights ? strrchr(w->weights, '/') : NULL;
@@ -121,7 +121,8 @@ static const char *include_word(const Written *w)
     return arena_printf(w->e->arena, " -I%s", shell_word(w->e->arena, folder));
 }
 
-/* Returns the command that builds a program or, if freestanding, an object. */
+/* Returns the command that builds a program or, if freestanding, an object
+ * file. */
 static const char *build_command(const Written *w)
 {
     Arena *a = w->e->arena;
@@ -148,7 +149,7 @@ static const char *build_command(const Written *w)
                         compiler_remedy(w, name));
 }
 
-/* Returns true if the vocabulary has tokens for the complete text. */
+/* Returns true if the vocabulary can encode the complete text. */
 static bool has_text(const struct attn_side *t, const char *text, int32_t *ids)
 {
     const struct attn_vocab_header *h = t->block;
@@ -161,7 +162,7 @@ static bool has_text(const struct attn_side *t, const char *text, int32_t *ids)
 }
 
 /* Returns a line that the model can answer: a text that most vocabularies can
- * encode, or else the first token made of lower-case letters. */
+ * encode, or else the first token that consists of lower-case letters. */
 static const char *text_line(Arena *a, const struct attn_side *t)
 {
     static const char *const texts[] = { "Hello world", "hello" };
@@ -181,7 +182,7 @@ static const char *text_line(Arena *a, const struct attn_side *t)
 }
 
 /* Returns a line of two ids from the middle of the vocabulary, because the
- * first ids are often special tokens. */
+ * first ids often are special tokens. */
 static const char *id_line(Arena *a, int64_t size)
 {
     const int64_t id = size > 8 ? size / 2 : size - 1;
@@ -189,8 +190,8 @@ static const char *id_line(Arena *a, int64_t size)
                         (long long)(id > 0 ? id - 1 : 0));
 }
 
-/* Returns a command that prints a line for the program to answer, or "" if no
- * such line is known. */
+/* Returns a command that prints an input line for the program; "" if no valid
+ * line is known. */
 static const char *question(const Written *w)
 {
     Arena *a = w->e->arena;

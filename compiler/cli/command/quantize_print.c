@@ -7,7 +7,7 @@
 #include "base/strings.h"
 #include "cli/command/quantize.h"
 
-typedef struct { /* sums over the matrices stored in fewer bits */
+typedef struct { /* sums over the matrices that have fewer bits than f32 */
     int64_t f32_bytes, bytes;
     double squares, lost;
 } Total;

@@ -27,8 +27,8 @@ static void set_side(Arena *a, Sample *x, int side, const int32_t *ids,
     x->ids[side] = ids;
 }
 
-/* Sets the ids that the decoder reads, which are all but the last, and the
- * target tokens. */
+/* Sets the ids that the decoder reads, all but the last, and the target
+ * tokens. */
 static void add_pair(Reading *r, Passage *p, const struct score_pair *x)
 {
     Arena *a = r->to->arena;

@@ -1,6 +1,7 @@
-/* watch_child.c: one run of attnc watch, in a child process, so that errors in
- * a spec, a crash or a signal do not end the watch. The child reports the files
- * that it reads, and writes the facts with which the next run is compared. */
+/* watch_child.c: a single run of attnc watch, in a child process, so that an
+ * error in the spec, a crash or a signal does not end the watch. The child
+ * reports the files that it reads, and writes the facts with which the next run
+ * is compared. */
 #define _GNU_SOURCE /* memfd_create, pipe2, prctl */
 #include "cli/command/watch.h"
 
@@ -39,8 +40,8 @@ bool same_state(const FileState *a, const FileState *b)
         && a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
 }
 
-/* state of the child; global, because the callback of files_on_read() has no
- * argument for it */
+/* State of the child. It is global because the callback of files_on_read() has
+ * no user argument. */
 static struct {
     int notes;
     const Options *run;
@@ -52,8 +53,8 @@ static bool is_path(const char *a, const char *b)
     return a && strcmp(a, b) == 0;
 }
 
-/* Reports that a file was read. A file that the run itself writes is left out,
- * because its change must not trigger another run. */
+/* Reports that a file was read, except files that the run itself writes,
+ * because their changes must not trigger another run. */
 static void report_read(const char *path)
 {
     const Options *run = child.run;
@@ -68,7 +69,7 @@ static void report_read(const char *path)
     if (own || m.note.bytes >= PATH_MAX || user_dir_has(child.arena, path))
         return;
     memcpy(m.path, path, (size_t)m.note.bytes);
-    /* at most PIPE_BUF bytes, so the write is atomic */
+    /* atomic, because it is at most PIPE_BUF bytes */
     if (write(child.notes, &m, sizeof m.note + (size_t)m.note.bytes) < 0)
         return; /* the parent has ended */
 }
@@ -79,8 +80,8 @@ static PassRecord *new_record(Arena *a)
     return arena_alloc(a, (size_t)n_passes * sizeof(PassRecord));
 }
 
-/* Measures each workload and adds its time. For a search, measures its parts
- * one after the other. */
+/* Measures each workload and adds its time. Measures the parts of a search in
+ * sequence. */
 static void add_times(Facts *to, const Engine *e, const BenchOptions *o)
 {
     Works works = { 0 };
@@ -112,7 +113,7 @@ static int run_bench(Facts *to, const Options *o)
     return code;
 }
 
-/* Plans the model without messages first, because the run itself reports the
+/* First plans the model without messages, because the run itself reports the
  * errors. */
 static int run_run(Facts *to, const Options *o)
 {
@@ -133,7 +134,7 @@ static int run_run(Facts *to, const Options *o)
     return code;
 }
 
-/* Prints all costs of the first run, and the changes in later ones. */
+/* Prints all costs after the first run, and changes after later runs. */
 static void show_run(const Facts *before, const Facts *now, bool answers)
 {
     const bool first = before->at.n == 0;
@@ -180,8 +181,8 @@ static _Noreturn void no_child(void)
     fail(ExitResource, "watch: no child process: %s", strerror(errno));
 }
 
-/* Makes the child end with its parent, handle signals as any run does, and read
- * its lines from the start of their file. */
+/* Makes the child end with its parent, handle signals like a normal run, and
+ * read lines from the start of their file. */
 static void follow_parent(const Watched *w, pid_t parent)
 {
     sigset_t none;
@@ -220,8 +221,7 @@ WatchChild watch_start(const Watched *w, const Facts *before)
     return c;
 }
 
-/* Waits until the child has closed its pipe. Returns false if that takes more
- * than a second. */
+/* Waits until the child has closed its pipe. Returns false after one second. */
 static bool ends_soon(const WatchChild *c)
 {
     char unread[4096];

@@ -1,7 +1,7 @@
-/* help.c: attnc help and the pages of the manual, attnc(1) and one per command,
- * printed from the rows of commands.h, options.c and pages.c. Both have the
- * same parts in the same order; a form says how each part looks. The manual has
- * the macros of man(7). */
+/* help.c: attnc help and the manual pages, attnc(1) and one per command,
+ * printed from the rows of commands.h, options.c and pages.c. Help and manual
+ * have the same parts in the same order; a PageForm describes how each part
+ * looks. The manual uses the macros of man(7). */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -9,8 +9,8 @@
 
 /* ---- forms ---- */
 
-/* Texts with "%s" or, with a width, "%27s" in place of an argument. HEAD and
- * NAME begin a colour that END ends. */
+/* Texts in which "%s", or "%27s" with a width, stands for an argument. HEAD and
+ * NAME begin a colour; END ends it. */
 #define HEAD "\1"
 #define NAME "\2"
 #define END "\3"
@@ -18,7 +18,7 @@ typedef struct {
     const char *group;    /* title */
     const char *option;   /* option with its value, meaning */
     const char *examples; /* title of the examples */
-    const char *example;  /* line, purpose; in the manual purpose, line */
+    const char *example;  /* line, purpose (in the manual: purpose, line) */
     const char *exits;    /* title of the exit codes */
     const char *exit;     /* code, meaning */
     const char *command;  /* name, summary */
@@ -49,7 +49,7 @@ static const PageForm manual_form = {
     .escaped = true,
 };
 
-/* Prints text and escapes the characters that troff interprets. */
+/* Prints text with the characters escaped that troff interprets. */
 static void put_escaped(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'')
@@ -66,7 +66,7 @@ static void put_escaped(FILE *out, const char *text)
         }
 }
 
-/* Prints a text of a form with its arguments, which are texts too. */
+/* Prints a text of a form. Its arguments are texts. */
 static void put(FILE *out, const PageForm *f, const char *text, ...)
 {
     static const Paint role[] = { PaintText, PaintHead, PaintName, PaintEnd };
@@ -190,7 +190,8 @@ static void put_title(FILE *out, const char *name, const char *summary)
         name, summary);
 }
 
-/* Prints what follows the exit codes: the environment, and the other pages. */
+/* Prints the end of a page, after the exit codes: the environment, and
+ * references to other pages. */
 static void put_end(FILE *out, const Command *c)
 {
     static const char *const variable[][2] = {

@@ -1,5 +1,5 @@
-/* pages.c: the tables from which help and manual pages are printed: texts, exit
- * codes, headings. */
+/* pages.c: the tables for help and manual pages: texts, exit codes,
+ * headings. */
 #include "cli/help/pages.h"
 
 const Page pages[Commands] = {

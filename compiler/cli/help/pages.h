@@ -1,4 +1,4 @@
-/* pages.h: texts of help and manual pages that options.c does not have. */
+/* pages.h: texts of help and manual pages that are not in options.c. */
 #ifndef ATTNC_CLI_PAGES_H
 #define ATTNC_CLI_PAGES_H
 
@@ -9,7 +9,7 @@ enum { PageExamples = 3 };
 typedef struct {
     const char *about; /* a paragraph about the command */
     struct {
-        const char *line, *what; /* a line of shell; its purpose */
+        const char *line, *what; /* a shell command; its purpose */
     } example[PageExamples];
 } Page;
 extern const Page pages[Commands]; /* pages in the order of commands[] */

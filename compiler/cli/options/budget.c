@@ -1,4 +1,4 @@
-/* budget.c: parses --budget, which commands that measure accept. */
+/* budget.c: parses --budget of the commands that measure. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,8 +18,8 @@ static bool is_operand(const Option *row)
 
 /* ---- command ---- */
 
-/* If the word in place of a command is a spec, a checkpoint or another file,
- * ends with ExitUsage and suggests the command to type. */
+/* If a spec, a checkpoint or another file is in the place of the command, ends
+ * with ExitUsage and suggests what to type. */
 static void refuse_file(const char *word)
 {
     Fault why;
@@ -74,7 +74,7 @@ static double number(const Option *row, const char *text)
     return x;
 }
 
-/* the formats of all commands, each with its aliases and file endings */
+/* the formats of all commands, with their aliases and file endings */
 static const struct {
     const char *other, *word;
 } formats[] = {
@@ -83,8 +83,7 @@ static const struct {
     { "svg", "svg" },    { "dot", "dot" },   { "md", "md" },
 };
 
-/* Returns the name of the format that the text means, or NULL if it means
- * none. */
+/* Returns the name of the format that the text means, or NULL. */
 static const char *format_word(const char *text)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -93,8 +92,8 @@ static const char *format_word(const char *text)
     return NULL;
 }
 
-/* Returns the index of the word of the row that equals these n characters, or
- * -1. */
+/* Returns the index of the row's word that equals the n characters at `text`,
+ * or -1. */
 static int find_word(const Option *row, const char *text, size_t n)
 {
     const char *own = row->kind == Form ? format_word(text) : NULL;
@@ -169,7 +168,7 @@ static void store(Arena *a, void *at, const Option *row, const char *text)
     }
 }
 
-/* Stores the default value of an option. Flags, texts and lists stay zero. */
+/* Stores an option's default value. Flags, texts and lists remain zero. */
 static void store_default(void *at, const Option *row)
 {
     if (row->kind == Int)
@@ -265,8 +264,8 @@ typedef struct {
     Options *options;
     int operands;        /* number of operands so far */
     const char *operand; /* the last operand */
-    bool alone;          /* an option was given that makes the spec optional */
-    bool format;         /* --format or --json was given */
+    bool alone;          /* true if an option made the spec optional */
+    bool format;         /* true if --format or --json was given */
     const char *output;  /* value of -o, or NULL */
 } Reading;
 
@@ -295,8 +294,8 @@ static void take_operand(Reading *r, const char *word)
     r->operands++;
 }
 
-/* Returns true if the next word belongs to another command, whatever it looks
- * like. */
+/* Returns true if the next word belongs to the command that this command runs,
+ * even if it looks like an option. */
 static bool takes_rest(const Reading *r)
 {
     const Option *row = option_operand(r->command, r->operands);
@@ -364,7 +363,7 @@ static void take_ending(Reading *r)
         if (row->kind != Form || !(row->commands & r->command->bit))
             continue;
         if (find_word(row, word, strlen(word)) < 0 && strcmp(word, "md") == 0)
-            continue; /* the format md needs no row: text is Markdown */
+            continue; /* the format md has no row, because text is Markdown */
         if (find_word(row, word, strlen(word)) < 0)
             fail(ExitUsage, "-o %s: attnc %s has no %s: --format is one of %s",
                  quote(r->output), r->command->name, word,
@@ -390,7 +389,8 @@ static void sets_of_fix(Arena *a, ModelOptions *model)
     }
 }
 
-/* Returns what the file named by an option is used for. */
+/* Returns the purpose for which the command uses the file that an option
+ * names. */
 static FileUse use_of(const Option *row)
 {
     static const struct {
@@ -414,8 +414,8 @@ static void end_unless(bool done, const Fault *why)
         fail(why->code, "%s", why->text);
 }
 
-/* Registers an output file with the guard. If an output option that is above
- * this one in the table names the same file, ends with ExitUsage. */
+/* Registers an output file with the guard. If an output option in an earlier
+ * row names the same file, ends with ExitUsage. */
 static void guard_output(Reading *r, const Option *row, const char *path)
 {
     Fault why;
@@ -429,7 +429,7 @@ static void guard_output(Reading *r, const Option *row, const char *path)
     end_unless(guard_write(path, use_of(row), &why), &why);
 }
 
-/* Registers all files that the command reads and writes with the guard. If an
+/* Registers all input and output files of the command with the guard. If an
  * output would replace an input, ends with the guard's message. */
 static void guard_files(Reading *r)
 {

@@ -1,5 +1,5 @@
 /* commands.h: the commands, one row each: word, enumerator, operands, minimum
- * number of operands, and a summary. cmd_WORD() in cmd_WORD.c runs the command.
+ * number of operands, and summary. cmd_WORD() in cmd_WORD.c runs the command.
  * Define COMMAND before you include this file, which undefines it. */
 #ifndef COMMAND
 #define COMMAND(...)

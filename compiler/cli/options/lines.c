@@ -23,7 +23,8 @@ void line_error(int64_t line, const char *fmt, ...)
 }
 
 /* ---- document ---- */
-/* One byte more is read; with it, the YAML parser rejects the document. */
+/* One more byte is read, so that the YAML parser can reject a longer
+ * document. */
 enum { LongestDocument = 1 << 20 };
 
 static bool read_byte(char *to)
@@ -37,13 +38,14 @@ static bool read_byte(char *to)
     return n > 0;
 }
 
-/* Reads a document byte by byte, so that the input after it stays unread. */
+/* Reads a document byte by byte, so that the rest of the input remains
+ * unread. */
 Document stdin_document(Arena *a)
 {
     Buffer b = { .arena = a };
     Source *src = arena_alloc(a, sizeof *src);
     Document d = { .text = src };
-    int line = 0; /* offset of the line being read */
+    int line = 0; /* offset of the current line */
     for (char c; b.n <= LongestDocument && !d.ended && read_byte(&c);) {
         buffer_add(&b, &c, 1);
         if (c != '\n')
@@ -60,7 +62,7 @@ Document stdin_document(Arena *a)
 
 /* ---- tokens ---- */
 
-/* Returns an upper bound of the number of ids in a text of n bytes. */
+/* Returns an upper bound for the number of ids of a text of n bytes. */
 static int64_t tokens_most(const struct attn_side *t, size_t n)
 {
     int64_t most = t->block ? attn_vocab_most_ids(t->block, (int64_t)n) : 0;

@@ -13,15 +13,15 @@ typedef struct {
     const Source *text; /* the document; NULL: none was read */
     bool ended;         /* ended by a line `...`, after which stdin continues */
 } Document;
-/* Reads a YAML document from stdin, up to a line `...` or the end. */
+/* Reads a YAML document from stdin, until a line `...` or the end. */
 Document stdin_document(Arena *a);
 
 enum {
     MostTokens = ATTN_LINE + 64
-}; /* maximum number of ids of a line with its template */
+}; /* maximum number of ids of a line, including its template */
 /* Converts a text to ids. `how` has flags such as ATTN_PLAIN. ids[] must have
- * room for MostTokens ids. If `offsets` is not NULL, it gets two entries per
- * id of a vocabulary: the first byte of the token and its end. Returns the
+ * room for MostTokens ids. If `offsets` is not NULL, it receives two entries
+ * per id: the first byte of the token and the byte after its end. Returns the
  * number of ids, or -1 with *why. */
 int64_t tokens_of(const struct attn_side *t, int64_t how, const char *text,
                   size_t n, int32_t *ids, int32_t *offsets, Fault *why);
@@ -32,12 +32,11 @@ void add_tokens(Buffer *b, const void *block, const int32_t *ids, int64_t n);
 void json_tokens(Buffer *b, const void *block, const int32_t *ids, int64_t n);
 void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n);
 /* Checks that each side of the model that reads or writes text has a
- * vocabulary, unless `ids`. Returns ExitInput, after a message, if one is
+ * vocabulary, unless `ids` is set. Returns ExitInput after a message if one is
  * missing, or if the source is rows of numbers and `rows` is false. */
 int need_vocabularies(const Spec *s, bool ids, bool rows);
-/* Returns the stream for the text of a command that also writes `file`: stderr
- * if the file is stdout ("-"), otherwise stdout. `file` is NULL if there is
- * none. */
+/* Returns the stream for the text of a command that also writes to `file`
+ * (NULL: no file): stderr if the file is stdout ("-"), otherwise stdout. */
 FILE *beside(const char *file);
 /* Flushes all output. Ends the program with ExitIO if that fails. */
 void flush_answers(FILE *to);

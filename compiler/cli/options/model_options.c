@@ -1,5 +1,5 @@
-/* model_options.c: converts options about the model and its code to options of
- * the engine. */
+/* model_options.c: converts the options for the model and its code to options
+ * of the engine. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 
 /* ---- model ---- */
 
-/* Returns the options that a hint about tuning records may suggest, which are
- * those that the command accepts. */
+/* Returns the options that a hint about tuning records may suggest because the
+ * command accepts them. */
 static int offers_of(int command)
 {
     static const struct {
@@ -42,8 +42,8 @@ void need_lines(const ModelOptions *model)
                         "a file");
 }
 
-/* Returns the name of the backend. Commands that answer lines default to
- * ATTNC_BACKEND, or else to auto. Other commands measure one backend and reject
+/* Returns the name of the backend. Commands that answer lines use ATTNC_BACKEND
+ * as the default, or else auto. Other commands measure one backend and reject
  * auto. */
 static const char *backend_of(int command, const CodeOptions *code)
 {
@@ -126,7 +126,7 @@ static void check_answers(const Spec *s, const Options *o)
              "--pairs reads texts: this model reads rows of numbers");
 }
 
-/* Checks that the model can do what the options of attnc run request. Returns
+/* Checks that the model can do what the options of attnc run ask for. Returns
  * an exit code. */
 static int run_fits(const Spec *s, const void *command)
 {

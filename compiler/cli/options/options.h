@@ -14,7 +14,7 @@
 typedef VEC(const char *) Texts;
 
 /* ---- parts ---- */
-typedef struct { /* options about the model and its passes */
+typedef struct { /* options for the model and its passes */
     const char *spec;
     Document text; /* the spec, read from stdin, if `spec` is "-" */
     Texts sets, fix, skip, dump;
@@ -30,7 +30,7 @@ typedef struct { /* options about the target, the compiler and its settings */
     bool no_records, verbose, perf;
 } CodeOptions;
 
-typedef struct { /* options about lines of stdin and their answers */
+typedef struct { /* options for lines of stdin and their answers */
     bool ids;
 } LineOptions;
 
@@ -120,27 +120,27 @@ typedef enum {
     Text,  /* const char *; NULL: not given */
     Out,   /* const char *; a file that the command writes */
     Maybe, /* const char *; "" if given without a value */
-    List,  /* Texts; each use of the option adds one */
+    List,  /* Texts; each use of the option appends one */
     Rest,  /* Texts; all following words, which are another command's options */
     Int,   /* int64_t */
     Real,  /* double */
     Float, /* float */
     Word,  /* int: an index into the words */
-    Form,  /* int: a format. If not given, the ending of -o decides, or text. */
+    Form,  /* int: a format; default: according to -o's ending, else text */
     Json,  /* sets the format to FormatJson and takes no value */
-    Words  /* int: one bit per word of a list such as "c,obj" */
+    Words  /* int: one bit per word in a list such as "c,obj" */
 } OptionKind;
 
 enum { FormatJson = 1 }; /* index of json among the words of every Form */
 
 typedef struct {
-    const char *name;  /* name of the option; without "-", of an operand */
+    const char *name;  /* name of the option or, without "-", the operand */
     const char *takes; /* placeholder for the value; NULL: it takes none */
     OptionKind kind;
     int commands;
     size_t at;            /* offset of the value in Options */
     double min, max;      /* range of a number */
-    double default_value; /* value if the option is not given */
+    double default_value; /* value if the option is absent */
     const char *const *words;
     int n_words;
     const char *help;
@@ -164,24 +164,27 @@ static inline void *option_place(Options *o, const Option *row)
  * words may be invalid. */
 Options options_early(const Command *c, int argc, char **argv);
 Texts new_words(Arena *a); /* cmd_new.c: the models that attnc new knows */
-/* command_line.c: does the command accept the option? */
+/* command_line.c: returns true if the command accepts the option. */
 bool option_taken(int command, const char *name);
-/* Returns the row of an option, or NULL if there is none. Sets *value if the
- * word contains it too: "--beam=4", "-O2", "-omodel.c". */
+/* Returns the row of an option, or NULL if there is none. If the word also
+ * contains the option's value, as in "--beam=4", "-O2" or "-omodel.c", sets
+ * *value to it. */
 const Option *option_find(const char *word, int command, const char **value);
-/* Returns the row of operand n, counted from 0, or NULL if the command has
- * fewer operands. A list as the last operand accepts all that follow. */
+/* Returns the row of operand n, from 0, or NULL if the command has fewer
+ * operands. If the last operand is a list, it includes all that follow. */
 const Option *option_operand(const Command *c, int n);
-bool option_needs(const Option *row);                   /* does the option need
-                                                         * a value? */
-bool option_default(const void *at, const Option *row); /* does the option have
-                                                         * its default value? */
+bool option_needs(const Option *row);                   /* returns true if
+                                                         * the option needs a
+                                                         * value */
+bool option_default(const void *at, const Option *row); /* returns true if the
+                                                         * option has its
+                                                         * default value */
 /* unknown_option.c: ends with ExitUsage and suggests the option that the user
  * probably meant. */
 void unknown_option(Arena *a, const Command *c, const char *word)
     __attribute__((noreturn));
-/* Returns true if a word such as "-ngl" is an option that attnc or another tool
- * is known to have, rather than -n with its value in the same word. */
+/* Returns true if a word such as "-ngl" is a known option of attnc or another
+ * tool, rather than -n followed by its value. */
 bool option_misread(const char *word, int command);
 /* Ends with ExitUsage if an option was given that does not apply to this use,
  * which is one bit ATTN_FOR_LINES etc. */
@@ -189,21 +192,21 @@ void options_for(const Options *o, const Command *c, int use);
 
 /* ---- as others take them ---- */
 
-/* Ends with ExitUsage if the spec came from stdin and stdin has no lines after
+/* Ends with ExitUsage if the spec was read from stdin and no lines follow
  * it. */
 void need_lines(const ModelOptions *model);
 /* Returns the engine's options for a command. `code` is NULL for commands that
- * generate no code. */
+ * do not generate code. */
 EngineOptions engine_options(int command, const ModelOptions *model,
                              const CodeOptions *code);
 EngineOptions run_engine_options(const Options *o);
 /* Returns true if the format is svg. Then also sets *to to "-" unless it is
  * set, because --format=svg means --svg=- with the report on stderr. */
 bool picture_asked(int format, int svg, const char **to);
-/* Returns the seconds of a time such as "60s", "2m" or "90". Ends with
- * ExitUsage and a message if it is invalid. */
+/* Returns a duration such as "60s", "2m" or "90" in seconds. If it is invalid,
+ * ends with ExitUsage and a message. */
 double budget_seconds(const char *text);
-/* Returns the value of --records, or NULL. Ends with ExitUsage if it is
+/* Returns the value of --records, or NULL. Ends with ExitUsage if it means
  * stdout. */
 const char *records_option(const CodeOptions *code);
 

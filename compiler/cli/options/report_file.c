@@ -1,6 +1,6 @@
-/* report_file.c: implements -o of commands that print a report. Redirects
- * stdout to a file, which appears complete when the command ends; a pipe is
- * written immediately. */
+/* report_file.c: implements -o for commands that print a report. Redirects
+ * stdout to a file, which appears when the command has ended and the file is
+ * complete. A pipe is written immediately. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static int report_end(Output *o, int code)
 {
     Fault why;
     const bool well = fflush(stdout) == 0 && !ferror(stdout);
-    const bool some = lseek(o->fd, 0, SEEK_CUR) > 0; /* answers to the lines
-                                                      * that were accepted */
+    const bool some = lseek(o->fd, 0, SEEK_CUR) > 0; /* the answers to valid
+                                                      * lines */
     if (!well)
         fault(&why, ExitIO, "%s: cannot write: %s", o->path, strerror(errno));
     if (!well || (code > ExitNegative && !(code == ExitInput && some)))

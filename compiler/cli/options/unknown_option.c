@@ -10,8 +10,8 @@ static const struct attn_synonym synonyms[] = {
 #include "runtime/options/synonyms.h"
 };
 
-/* Returns the names that a suggestion can consist of: options, operands, and
- * values such as "--emit=obj"; also "<" if the command reads lines. */
+/* Returns the names that can be suggested: options, operands, and values such
+ * as "--emit=obj"; also "<" if the command reads lines. */
 static const char *const *names_of(Arena *a, int command, int *n)
 {
     VEC(const char *) names = { 0 };
@@ -48,8 +48,7 @@ bool option_misread(const char *word, int command)
 
 /* ---- what is said ---- */
 
-/* Returns the names of the commands that accept an option, separated by
- * commas. */
+/* Returns the names of the commands that accept an option, with commas. */
 static const char *takers(Arena *a, int bits)
 {
     const char *list = "";
@@ -63,7 +62,7 @@ static const char *takers(Arena *a, int bits)
 void unknown_option(Arena *a, const Command *c, const char *word)
 {
     const char *name = arena_strndup(a, word, strcspn(word, "="));
-    int bits = 0; /* set of the commands that accept it */
+    int bits = 0; /* the commands that accept it */
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
         if (strcmp(row->name, name) != 0)

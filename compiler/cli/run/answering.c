@@ -1,11 +1,11 @@
-/* answering.c: gives runtime/program an engine as its model, and implements its
- * messages and files in attnc's way. */
+/* answering.c: connects runtime/program to an engine, and implements its
+ * messages and files for attnc. */
 #include "cli/run/answering.h"
 
 /* ---- messages ---- */
-/* Stores the first message about a part, for its answer. The three blocks of a
- * model of `kind: attention` are one question, whose message is that of the
- * last bad block. */
+/* Stores the first message about a part, for the answer. The three blocks of a
+ * question for `kind: attention` share one message, that of the last bad
+ * block. */
 void program_refuse(struct program *p, int64_t line)
 {
     const int64_t part = p->m->kind == ATTN_ATTENTION ? 0 : p->parts;

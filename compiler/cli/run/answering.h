@@ -1,8 +1,8 @@
-/* answering.h: attnc run and attnc score use runtime/program, the program in
- * emitted files, with an engine as the model. run_generate.c and run_rows.c
- * include the program's sources, as an emitted file does. This header replaces
- * the parts that the emitter writes: options, messages, files, and what the
- * program knows about the spec. */
+/* answering.h: runs runtime/program, the program in emitted files, with an
+ * engine as its model, for attnc run and attnc score. run_generate.c and
+ * run_rows.c include the program's sources, as an emitted file does. This
+ * header replaces the parts that the emitter writes: options, messages, files,
+ * and facts about the spec. */
 #ifndef ATTNC_CLI_ANSWERING_H
 #define ATTNC_CLI_ANSWERING_H
 
@@ -15,47 +15,50 @@ struct answering {
     struct program p;
     struct attn_chat chat;
     int32_t unwritten[2];
-    File state; /* the file that --load-state names */
+    File state; /* file of --load-state */
     /* JSON output */
-    Buffer object;                     /* the JSON object being written */
-    char why[PROGRAM_PARTS][ATTN_WHY]; /* why[i]: error of part i */
+    Buffer object;                     /* JSON object that is being written */
+    char why[PROGRAM_PARTS][ATTN_WHY]; /* why[i]: error in part i */
     int64_t part;                      /* last part with a bad question */
     FILE *to;                          /* stream for the answer to --prompt */
-    FILE *text;                        /* collects the text of that answer */
+    FILE *text;                        /* collects the text of this answer */
     char *at;
     size_t bytes, begin; /* bytes of all text so far; start of the answer */
     VEC(int32_t) ids;    /* ids of the answer */
 };
 
-/* Prepares `w` to answer lines. The caller may set p.use, e.g. to
+/* Prepares `w` for answering lines. The caller may set p.use, e.g. to
  * ATTN_FOR_SCORE. */
 void answering_begin(struct answering *w, bool ids, bool json);
 /* Like answering_begin(), with the options of attnc run. */
 void answering_run(struct answering *w, const Options *o);
 /* Opens the engine. Returns an exit code. */
 int answering_open(struct answering *w, const EngineOptions *o);
-/* Uses an engine that is already open. answering_close() must not be called. */
+/* Uses an engine that is already open. In this case, answering_close() must not
+ * be called. */
 void answering_with(struct answering *w, const Engine *e);
-/* Closes the engine. Returns `code` or, if that is 0, the program's status. */
+/* Closes the engine. Returns `code`, or the program's status if it is 0. */
 int answering_close(struct answering *w, int code);
 
-/* The program of models that generate. rows_answers() is that of all others. */
+/* The program for models that generate; rows_answers() is the one for all other
+ * models. */
 int generate_use(struct program *p); /* implements program_use() */
 void generate_answers(struct program *p);
-/* Converts a line to ids, which are stored at p->items; an empty line has none.
- * Returns their number, or -1 with p->why. */
+/* Converts a line to ids and stores them at p->items. Returns their number, 0
+ * for an empty line, or -1 with p->why. */
 int64_t generate_question(struct program *p, const char *line, int64_t bytes);
 /* Converts a line of quantize --text to the ids of an input and an output. For
- * a decoder, a line without a tab is an output with an empty input; without a
- * start token, its first token becomes the input. Returns false, with p->why,
- * if the model does not accept the line. */
+ * a decoder, a line without a tab is an output with an empty input; if there is
+ * no start token, its first token is the input. Returns false, with p->why, if
+ * the line is not valid for the model. */
 bool generate_pair(struct program *p, const char *text, int64_t bytes,
                    struct score_pair *x);
-/* Reads a line of stdin. Returns false if there is none or it is too long. */
+/* Reads a line of stdin. Returns false at the end, or if the line is too
+ * long. */
 bool generate_line(struct program *p, const char **text, int64_t *bytes);
 /* Prints the best answer to the n tokens at p->items. Sets *ids to the tokens
  * that the decoder reads for it: start token, prompt and answer. Returns their
- * number, or -1 with p->status after a message about --attention. */
+ * number, or -1 after a message about --attention, with p->status. */
 int64_t generate_best(struct program *p, int64_t n, FILE *to, int32_t **ids);
 void generate_close(struct program *p); /* frees what those calls allocated */
 void rows_answers(struct program *p);
@@ -74,10 +77,10 @@ void rows_answers(struct program *p);
 void program_refuse(struct program *p, int64_t line);
 const char *program_map(struct program *p, const char *path, int64_t *bytes);
 void state_put(struct program *p, const char *state, int64_t bytes);
-/* Prints how many lines are answered, if stderr is a terminal. */
+/* Prints the number of answered lines if stderr is a terminal. */
 void answering_progress(int64_t lines, bool end);
 
-/* run_json.c: print answers as JSON objects, without a newline. */
+/* run_json.c: print answers as JSON objects, without newlines. */
 void answers_json(struct program *p, int64_t part,
                   const struct attn_hypothesis *h, int64_t found);
 void rows_json(struct program *p, int64_t part, const float *x, int64_t rows);
@@ -85,8 +88,8 @@ int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
                const float *scores); /* returns 0; scores NULL: prints p->why */
 /* Print the answer to --prompt as JSON. prompt_json_begin() returns a stream
  * that collects the text. prompt_json_add() records a token; if it returns
- * false, the caller writes the token's text to that stream.
- * prompt_json_answer() discards the tokens so far: the answer begins here.
+ * false, the caller writes the token's text to the stream. prompt_json_answer()
+ * marks the beginning of the answer by discarding earlier tokens.
  * prompt_json_end() prints the object to `to` and returns `to`. */
 FILE *prompt_json_begin(struct program *p, FILE *to);
 bool prompt_json_add(struct program *p, int32_t id);

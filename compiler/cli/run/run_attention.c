@@ -1,7 +1,7 @@
 /* run_attention.c: attnc run --attention FILE. Answers one line, then runs the
- * unfused model on source and answer and draws the attention weights of all
- * heads. With --input, runs it on the given tensors instead and answers
- * nothing. */
+ * unfused model on the source and the answer, and draws the attention weights
+ * of all heads. With --input, it answers nothing and runs the model on the
+ * given tensors. */
 #include "cli/run/answering.h"
 
 #include <math.h>
@@ -10,18 +10,17 @@
 #include "draw/draw.h"
 #include "oracle/trial.h"
 
-enum { MostCells = 1 << 24 }; /* maximum number of weights in one picture */
+enum { MostCells = 1 << 24 }; /* maximum number of weights in a picture */
 
 typedef struct {
     const Options *o;
     bool json; /* write numbers, not a picture */
     struct answering w;
-    SampleFile in; /* the tensors of --input */
+    SampleFile in; /* tensors of --input */
     const char **label[2];
     VEC(AttentionMap) maps;
     VEC(int)
-    softmax;    /* [maps]: node of the unfused graph that has the
-                 * weights */
+    softmax;    /* [maps]: node of the unfused graph with the weights */
     Index kept; /* names of values that can be read back */
 } AttentionRun;
 
@@ -148,8 +147,8 @@ static int read_line(AttentionRun *r, int side)
     return ExitDone;
 }
 
-/* Answers the line. Sets side 1 to the rows that the decoder reads: start,
- * prompt and answer. */
+/* Answers the line. Sets side 1 to the rows that the decoder reads: start
+ * token, prompt and answer. */
 static int answer_for_attention(AttentionRun *r, int from)
 {
     int32_t *ids = NULL;
@@ -174,8 +173,8 @@ static int read_text(AttentionRun *r)
                                           : answer_for_attention(r, side);
 }
 
-/* Labels rows with tokens; without a vocabulary, with ids; without ids, with
- * row numbers. */
+/* Labels rows with tokens. Without a vocabulary, uses ids; without ids, row
+ * numbers. */
 static void make_labels(AttentionRun *r, int side)
 {
     const struct attn_side *t = side ? &r->w.p.target : &r->w.p.source;
@@ -206,8 +205,8 @@ static float *value_of(AttentionRun *r, const Trial *t, int node,
     return x;
 }
 
-/* Reads the weights after the run. A key that a mask hides has the score -inf;
- * its weight is set to -1. */
+/* Reads the weights after a run. Keys that a mask hides have the score -inf;
+ * their weights are set to -1. */
 static void fill_map(AttentionRun *r, const Trial *t, AttentionMap *m, int node)
 {
     int64_t elements = (int64_t)m->heads * r->in.start[m->side[0]][1]
@@ -237,8 +236,8 @@ static const char *title_of(Arena *a, const Node *n, const AttentionMap *m)
     return arena_printf(a, "%s layer %d, %s-attention", stack, m->layer, word);
 }
 
-/* Chooses the maps of the layer and head that the options name, without reading
- * the weights. */
+/* Selects the maps of the layer and head in the options, without reading
+ * weights. */
 static int choose_maps(AttentionRun *r)
 {
     const Graph *g = r->w.e.unfused;

@@ -1,4 +1,4 @@
-/* run_generate.c: the program of a model that generates, with an engine as the
+/* run_generate.c: the program for models that generate, with an engine as its
  * model. */
 #include "cli/run/answering.h"
 
@@ -59,8 +59,8 @@ bool generate_line(struct program *p, const char **text, int64_t *bytes)
         && program_line(p, 1, text, bytes) == LINE_READ;
 }
 
-/* Sets the limit of the answer from --tokens. Reports an error and returns
- * false if an answer of `least` tokens does not fit. */
+/* Sets the maximum length of the answer from --tokens. If an answer of `least`
+ * tokens does not fit, reports an error and returns false. */
 static bool answer_fits(struct program *p, int64_t n, int64_t least)
 {
     struct attn_search_options *o = &search.o;

@@ -1,6 +1,6 @@
 /* run_input.c: attnc run --input FILE --output FILE. Reads the inputs and
- * writes the results as tensors with their names in the graph, one sequence at
- * a time. */
+ * writes the results as tensors with the names that they have in the graph, one
+ * sequence at a time. */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static int64_t input_length(const Tensors *t, Dim d)
     }
 }
 
-/* Adds an output tensor of this type. Returns the memory for its elements. */
+/* Adds an output tensor of this type. Returns memory for its elements. */
 static float *add_output(Tensors *t, const char *name, Type type)
 {
     TensorOut out = { .name = name, .rank = type.rank };
@@ -39,7 +39,7 @@ static float *add_output(Tensors *t, const char *name, Type type)
     return x;
 }
 
-/* Adds the result of the last entry as an output, with all rows. */
+/* Adds the result of the last entry, with all rows, as an output. */
 static float *add_result(Tensors *t)
 {
     const Graph *g = t->e.unfused;
@@ -58,7 +58,7 @@ static bool add_taps(Tensors *t, const Trial *trial, Fault *why)
                          name);
         const Node *n = &g->nodes.at[node];
         if (n->op == OpOutput)
-            continue; /* the result is written in any case */
+            continue; /* the result is always written */
         float *x = add_output(t, name, n->type);
         const TensorOut *out = &t->out.at[t->out.n - 1];
         int64_t elements = 1;
@@ -75,7 +75,7 @@ static bool add_taps(Tensors *t, const Trial *trial, Fault *why)
     return true;
 }
 
-/* Warns about numbers that are not finite. They are written nevertheless. */
+/* Warns about numbers that are not finite. They are written all the same. */
 static void warn_of_numbers(const TensorOut *result)
 {
     const float *x = result->data;

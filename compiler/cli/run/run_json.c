@@ -1,5 +1,5 @@
-/* run_json.c: prints answers of attnc run and attnc score as JSON, one object
- * each. */
+/* run_json.c: prints the answers of attnc run and attnc score as JSON, one
+ * object per answer. */
 #include "cli/run/answering.h"
 
 #include "base/put_json.h"
@@ -35,7 +35,7 @@ void answers_json(struct program *p, int64_t part,
     printf("%s]}", b->at);
 }
 
-/* Prints {"line": 1, "rows": [[0.5, -1], [2, 0.25]]}; NaN and infinity are
+/* Prints {"line": 1, "rows": [[0.5, -1], [2, 0.25]]}; NaN and infinity become
  * null. */
 void rows_json(struct program *p, int64_t part, const float *x, int64_t rows)
 {

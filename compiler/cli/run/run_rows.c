@@ -1,5 +1,5 @@
-/* run_rows.c: the program of a model that answers with rows, with an engine as
- * the model. */
+/* run_rows.c: the program for models whose answers are rows, with an engine as
+ * its model. */
 #include "cli/run/answering.h"
 
 #include "runtime/program/program.c"
