@@ -26,17 +26,14 @@
  *     split     32x64x4 encode_decode work=1500000
  *
  * Kernels; tiles are rows x columns:
- *     tile_bias_prefetch 6x16 5x16 4x16 3x16 2x16
- *     tile_bias        1x16
- *     tile_prefetch    6x16 5x16 4x16 3x16 2x16
- *     tile             1x16
- *     tile_accumulate_prefetch 6x16 5x16 4x16 3x16 2x16
- *     tile_accumulate  1x16
- *     tile_bias_relu_prefetch 6x16 5x16 4x16 3x16 2x16
- *     tile_bias_relu   1x16
- *     others           embed_row pack_keys pack_values softmax_begin
- *                      softmax_page softmax_end add_norm_rows prefetch_keys
- *                      softmax_chunk add_keys copy_rows
+ *     tile_bias_prefetch 1x16 2x16 3x16 4x16 5x16 6x16
+ *     tile_prefetch    1x16 2x16 3x16 4x16 5x16 6x16
+ *     tile_accumulate_prefetch 1x16 2x16 3x16 4x16 5x16 6x16
+ *     tile_bias_relu_prefetch 1x16 2x16 3x16 4x16 5x16 6x16
+ *     others           embed_row large_product pack_keys pack_values
+ *                      multiply_panels softmax_begin softmax_page softmax_end
+ *                      add_norm_rows prefetch_keys softmax_chunk add_keys
+ *                      copy_rows
  */
 #if !defined __AVX2__ || !defined __FMA__
 #error "made for x86-64-v3: compile with -march=x86-64-v3"
@@ -886,9 +883,11 @@ enum {                  /* a tile, besides its products, */
     TileAct = 2,        /* applies its activation to each sum */
     TileResidual = 4,   /* adds the mr x nr numbers of r */
     TileAdd = 8,        /* adds to C */
-    TilePrefetch = 16,  /* prefetches the panels at next, */
-    TileNear = 32,      /* into L1, not L2 */
-    TileInt15 = 64      /* multiplies integers of 15 bits, not of 8 */
+    TileInt15 = 16,     /* multiplies integers of 15 bits, not of 8 */
+    TileApart = 32,     /* has panels of C, bias and r ldp apart, not 16 */
+    TileNear = 64,      /* prefetches into L1, not L2, if it is low */
+    TilePrefetch = 128  /* n times this: prefetches the panels at next if it
+                           has n rows or more */
 };
 struct tile_operands {
     const void *a;      /* rows, lda numbers apart */
@@ -902,19 +901,22 @@ struct tile_operands {
 
 /* Computes C = act(A B + bias) + r for mr rows of A and nr columns of B, whose
  * panels are ldb apart. Each output is summed over k in order, in a lane of its
- * own, so every tile gives the same bits. */
+ * own, so every tile gives the same bits. All tiles have the same parameters;
+ * prebuilt ones read the activation's number. */
 #define TILE(name, mr, nr, products, does, act)                                \
     static void name(const void *a, int64_t lda, const void *b, int64_t ldb,   \
                      int64_t k, float *c, int64_t ldc, const float *bias,      \
-                     const float *r, int64_t ldr, const void *next,            \
-                     int64_t ahead)                                            \
+                     const float *r, int64_t ldr, int64_t number,              \
+                     const void *next, int64_t ahead, int64_t ldp)             \
     {                                                                          \
         const struct tile_operands of = {a, lda, b, ldb, k, next, ahead};      \
+        const int64_t panel = (does) & TileApart ? ldp : 16;                   \
         tile_sums sum;                                                         \
-        tile_start(sum, mr, nr, does, c, ldc, 16);                             \
+        tile_start(sum, mr, nr, does, c, ldc, panel);                          \
         products(sum, mr, nr, does, &of);                                      \
-        tile_finish(sum, mr, nr, does, act, bias, r, ldr, 16);                 \
-        tile_store(sum, mr, nr, c, ldc, 16);                                   \
+        tile_finish(sum, mr, nr, does, act, bias, r, ldr, panel);              \
+        tile_store(sum, mr, nr, c, ldc, panel);                                \
+        (void)number;                                                          \
     }
 
 /* Returns the offset of vector j of a row whose panels are `panel` apart. */
@@ -940,9 +942,9 @@ INLINE void tile_start(tile_sums sum, int mr, int nr, int does, const float *c,
     EACH_ROW(START_ROW)
 }
 
-INLINE void line_fetch(int does, const char *line)
+INLINE void line_fetch(int near, const char *line)
 {
-    if (does & TileNear)
+    if (near)
         v_prefetch_near(line);
     else
         v_prefetch(line);
@@ -954,15 +956,16 @@ INLINE void line_fetch(int does, const char *line)
 INLINE const char *tile_fetch(int mr, int nr, int does, const char *next,
                               int64_t panel, int64_t ahead)
 {
-    if (!(does & TilePrefetch))
+    const int near = does & TileNear && mr < 4;
+    if (does < TilePrefetch || mr < does / TilePrefetch)
         return next;
-    line_fetch(does, next);
+    line_fetch(near, next);
     if (nr > 16)
-        line_fetch(does, next + panel);
+        line_fetch(near, next + panel);
     if (nr > 32 && mr == 1)
-        line_fetch(does, next + 2 * panel);
+        line_fetch(near, next + 2 * panel);
     if (nr > 48 && mr == 1)
-        line_fetch(does, next + 3 * panel);
+        line_fetch(near, next + 3 * panel);
     return next + ahead;
 }
 
@@ -984,10 +987,10 @@ INLINE void rows_add(tile_sums sum, int mr, int nr, const float *a, int64_t lda,
     EACH_ROW(ADD_ROW)
 }
 
-/* Adds column k of A times a line of each panel, which `read` reads. */
+/* Adds the column of A at a times a line of each panel, which `read` reads. */
 typedef v tile_read(const void *b, int64_t at);
 INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
-                       const struct tile_operands *of, int64_t k,
+                       const struct tile_operands *of, const float *a,
                        const void *b)
 {
     v w[TileVectors];
@@ -995,7 +998,7 @@ INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
     if (nr > j * W)                                                            \
         w[j] = read(b, vector_at(j, of->ldb));
     EACH_VECTOR(READ)
-    rows_add(sum, mr, nr, (const float *)of->a + k, of->lda, w);
+    rows_add(sum, mr, nr, a, of->lda, w);
 }
 
 INLINE void float_products(tile_sums sum, int mr, int nr, int does,
@@ -1003,12 +1006,13 @@ INLINE void float_products(tile_sums sum, int mr, int nr, int does,
                            const struct tile_operands *of)
 {
     const char *b = (const char *)of->b, *next = (const char *)of->next;
+    const char *const end = b + 16 * bytes * of->k;
+    const float *a = (const float *)of->a;
     ROLLED
-    for (int64_t i = 0; i < of->k; i++) {
+    for (; b < end; b += 16 * bytes) { /* without a counter */
         next = tile_fetch(mr, nr, does, next, of->ldb * bytes,
                           of->ahead * bytes);
-        float_step(sum, mr, nr, read, of, i, b);
-        b += 16 * bytes;
+        float_step(sum, mr, nr, read, of, a++, b);
     }
 }
 
@@ -1070,41 +1074,121 @@ INLINE void tile_store(tile_sums sum, int mr, int nr, float *c, int64_t ldc,
     EACH_ROW(STORE_ROW)
 }
 
-/* Each tile has rows, columns, products and flags. */
-TILE(tile_6x16_prefetch, 6, 16, f32_products, TilePrefetch, 0)
-TILE(tile_6x16_bias_prefetch, 6, 16, f32_products, TileBias | TilePrefetch, 0)
-TILE(tile_6x16_bias_relu_prefetch, 6, 16, f32_products,
-     TileBias | TileAct | TilePrefetch, v_relu)
-TILE(tile_6x16_accumulate_prefetch, 6, 16, f32_products, TileAdd | TilePrefetch,
-     0)
-TILE(tile_5x16_prefetch, 5, 16, f32_products, TilePrefetch, 0)
-TILE(tile_5x16_bias_prefetch, 5, 16, f32_products, TileBias | TilePrefetch, 0)
-TILE(tile_5x16_bias_relu_prefetch, 5, 16, f32_products,
-     TileBias | TileAct | TilePrefetch, v_relu)
-TILE(tile_5x16_accumulate_prefetch, 5, 16, f32_products, TileAdd | TilePrefetch,
-     0)
-TILE(tile_4x16_prefetch, 4, 16, f32_products, TilePrefetch, 0)
-TILE(tile_4x16_bias_prefetch, 4, 16, f32_products, TileBias | TilePrefetch, 0)
-TILE(tile_4x16_bias_relu_prefetch, 4, 16, f32_products,
-     TileBias | TileAct | TilePrefetch, v_relu)
-TILE(tile_4x16_accumulate_prefetch, 4, 16, f32_products, TileAdd | TilePrefetch,
-     0)
-TILE(tile_3x16_prefetch, 3, 16, f32_products, TilePrefetch, 0)
-TILE(tile_3x16_bias_prefetch, 3, 16, f32_products, TileBias | TilePrefetch, 0)
-TILE(tile_3x16_bias_relu_prefetch, 3, 16, f32_products,
-     TileBias | TileAct | TilePrefetch, v_relu)
-TILE(tile_3x16_accumulate_prefetch, 3, 16, f32_products, TileAdd | TilePrefetch,
-     0)
-TILE(tile_2x16_prefetch, 2, 16, f32_products, TilePrefetch, 0)
-TILE(tile_2x16_bias_prefetch, 2, 16, f32_products, TileBias | TilePrefetch, 0)
-TILE(tile_2x16_bias_relu_prefetch, 2, 16, f32_products,
-     TileBias | TileAct | TilePrefetch, v_relu)
-TILE(tile_2x16_accumulate_prefetch, 2, 16, f32_products, TileAdd | TilePrefetch,
-     0)
-TILE(tile_1x16, 1, 16, f32_products, 0, 0)
-TILE(tile_1x16_bias, 1, 16, f32_products, TileBias, 0)
-TILE(tile_1x16_bias_relu, 1, 16, f32_products, TileBias | TileAct, v_relu)
-TILE(tile_1x16_accumulate, 1, 16, f32_products, TileAdd, 0)
+struct shape {                 /* shape and tiling of a product */
+    int64_t kind;              /* index of prebuilt tiles, tiles[kind] */
+    int64_t x_bytes, bytes;    /* size of a number of x, of a weight */
+    int64_t k;                 /* length of the sums */
+    int64_t column;            /* weights of a column in a panel */
+    int64_t mr, nr;            /* height and width of the largest tiles */
+    int64_t line;              /* weights from a line of a panel to the next */
+    int64_t fetch;             /* tiles that share the prefetch of two panels */
+    int64_t step;              /* length of a block of the sums, */
+    int64_t rows, columns;     /* and its rows and columns */
+    int64_t small_m;           /* fewer rows go to small_m_product() */
+    int64_t streams;           /* panels that it reads at a time */
+    int64_t small_m_fetch;     /* rows from which it prefetches the next */
+    int64_t small_m_ahead;     /* bytes that fewer rows prefetch ahead */
+    int64_t act;               /* Activation of spec/fields/activations.h */
+    const struct shape *copied; /* by which copies are multiplied, or NULL: */
+    void (*copy)(int8_t *to, const void *panel, int64_t k);
+    int64_t row_bytes;         /* size of a copied row; 0: rows are not */
+};
+
+/* Tiles of a kind are of[panels - 1][rows - 1]. */
+typedef void tile(const void *a, int64_t lda, const void *b, int64_t ldb,
+                  int64_t k, float *c, int64_t ldc, const float *bias,
+                  const float *r, int64_t ldr, int64_t act, const void *next,
+                  int64_t ahead, int64_t ldp);
+
+/* Multiplies all rows of a by nr columns, in tiles whose heights differ by at
+ * most one, because a low tile takes as long to read the panels as a tall one.
+ * They share the prefetch of the panels at `next`, two at a time. A single row
+ * prefetches nothing: the hardware does, as fast as memory delivers. */
+INLINE void rows_of_tiles(const struct shape *s, tile *const *of, int64_t nr,
+                          int64_t rows, const char *a, int64_t lda,
+                          const char *b, int64_t ldb, int64_t k, float *c,
+                          int64_t ldc, const float *bias, const float *r,
+                          int64_t ldr, int64_t act, const char *next)
+{
+    const int64_t pairs = nr > 32 ? 2 : 1;
+    const int64_t panel = s->bytes > 1 ? 16 * k : ldb; /* of these k */
+    const int64_t count = rows > s->mr ? (rows + s->mr - 1) / s->mr : rows > 0;
+    const int64_t all = count > pairs ? count / pairs : 1;
+    const int64_t share = all < s->fetch ? all : s->fetch;
+    const int64_t fetch = rows > 1 ? share : 0;
+    const int64_t ahead = fetch ? (s->line + share - 1) / share : s->line;
+    int64_t i = 0;
+    for (int64_t t = 0; t < count; t++) {
+        const int64_t end = t < count - 1 ? rows * (t + 1) / count : rows;
+        const int64_t pair = t % pairs, part = t / pairs;
+        const char *soon = b;
+        if (part < fetch)
+            soon = next + (pair * 2 * ldb + panel * part / share) * s->bytes;
+        of[end - i - 1](a + i * lda * s->x_bytes, lda, b, ldb, k, c + i * ldc,
+                        ldc, bias, r ? r + i * ldr : 0, ldr, act, soon, ahead,
+                        16);
+        i = end;
+    }
+}
+
+/* Returns the width of the next tile: nr, or less if `left` is less. */
+static inline int64_t tile_width(int64_t nr, int64_t left)
+{
+    return left >= nr ? nr : left >= 32 && nr > 32 ? 32 : 16;
+}
+
+/* Computes c = a b or c += a b. b has `panels` panels of 16, ldb apart. */
+INLINE void multiply_panels(const struct shape *s, tile *const *const *of,
+                            int64_t rows, const float *a, int64_t lda,
+                            const float *b, int64_t ldb, int64_t k,
+                            int64_t panels, float *c, int64_t ldc,
+                            const float *next)
+{
+    int64_t j = 0;
+    while (j < panels) {
+        const int64_t nr = tile_width(s->nr, (panels - j) * 16);
+        rows_of_tiles(s, of[nr / 16 - 1], nr, rows, (const char *)a, lda,
+                      (const char *)(b + j * ldb), ldb, k, c + j * 16, ldc,
+                      0, 0, 0, 0, (const char *)(next + j * ldb));
+        j += nr / 16;
+    }
+}
+
+/* Multiplies panel by panel, by sums that are not divided into blocks. */
+INLINE void large_product(const struct shape *s, tile *const *const *of,
+                          int64_t rows, int64_t from, int64_t to, const void *x,
+                          int64_t ldx, const void *w, float *y, int64_t ldy,
+                          const float *bias, const float *r, int64_t ldr)
+{
+    const int64_t line = s->column * s->bytes;
+    int64_t nr;
+    for (int64_t j = from; j < to; j += nr) {
+        const char *b = (const char *)w + j * line;
+        nr = tile_width(s->nr, to - j);
+        rows_of_tiles(s, of[nr / 16 - 1], nr, rows, (const char *)x, ldx, b,
+                      16 * s->column, s->k, y + j, ldy, bias ? bias + j : 0,
+                      r ? r + j : 0, ldr, s->act, b + nr * line);
+    }
+}
+
+/* Each line defines tiles, and a table of them by rows - 1. */
+#define TILES_1_TO_6(of, nr, products, does, act) \
+    TILE(tile_1x##of, 1, nr, products, does, act) \
+    TILE(tile_2x##of, 2, nr, products, does, act) \
+    TILE(tile_3x##of, 3, nr, products, does, act) \
+    TILE(tile_4x##of, 4, nr, products, does, act) \
+    TILE(tile_5x##of, 5, nr, products, does, act) \
+    TILE(tile_6x##of, 6, nr, products, does, act) \
+    static tile *const tiles_##of[] = { \
+        tile_1x##of, tile_2x##of, tile_3x##of, tile_4x##of, \
+        tile_5x##of, tile_6x##of \
+    };
+TILES_1_TO_6(16_prefetch, 16, f32_products, 2 * TilePrefetch, 0)
+TILES_1_TO_6(16_bias_prefetch, 16, f32_products, TileBias | 2 * TilePrefetch, 0)
+TILES_1_TO_6(16_bias_relu_prefetch, 16, f32_products,
+             TileBias | TileAct | 2 * TilePrefetch, v_relu)
+TILES_1_TO_6(16_accumulate_prefetch, 16, f32_products,
+             TileAdd | 2 * TilePrefetch, 0)
 
 /* ---------------------------------- products and attention of one shape --- */
 
@@ -1118,60 +1202,18 @@ static int64_t max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Multiplies all rows of a by 16 columns. Heights of tiles differ by at
- * most one. */
-static void rows_16_bias(int64_t rows, const float *a, int64_t lda,
-                         const float *b, int64_t ldb, int64_t k, float *c,
-                         int64_t ldc, const float *bias, const float *next)
-{
-    const int64_t tiles = (rows + 5) / 6;
-    const int64_t share = min(tiles, 16);
-
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
-        const int64_t ahead = (share + 15) / share;
-        const float *soon = b;
-
-        if (t < share)
-            soon = next + 16 * k * t / share;
-        if (mr == 6) {
-            tile_6x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, soon, ahead);
-        }
-        if (mr == 5) {
-            tile_5x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, soon, ahead);
-        }
-        if (mr == 4) {
-            tile_4x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, soon, ahead);
-        }
-        if (mr == 3) {
-            tile_3x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, soon, ahead);
-        }
-        if (mr == 2) {
-            tile_2x16_bias_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc,
-                                    ldc, bias, 0, 0, soon, ahead);
-        }
-        if (mr == 1) {
-            tile_1x16_bias(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, bias,
-                           0, 0, 0, 0);
-        }
-    }
-}
-
 /* y = x W^T + b: x [rows, 32], W [96, 32] in panels of 16;
  * columns from .. to - 1 of y */
 static void matmul_bias_32x96(int64_t rows, int64_t from, int64_t to,
                               const float *x, int64_t ldx, const float *w,
                               const float *b, float *y, int64_t ldy)
 {
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                     w + (j + 16) * 32);
-    }
+    static const struct shape s = {.x_bytes = 4, .bytes = 4, .k = 32,
+                                   .column = 32, .mr = 6, .nr = 16, .line = 16,
+                                   .fetch = 16};
+    static tile *const *const of[] = {tiles_16_bias_prefetch};
+
+    large_product(&s, of, rows, from, to, x, ldx, w, y, ldy, b, 0, 0);
 }
 
 struct keys {               /* keys and values of one head */
@@ -1184,125 +1226,30 @@ struct keys {               /* keys and values of one head */
     const float *bias;      /* of scores; at distance 0 */
 };
 
-/* Multiplies all rows of a by 16 columns. Heights of tiles differ by at
- * most one. */
-static void rows_16(int64_t rows, const float *a, int64_t lda, const float *b,
-                    int64_t ldb, int64_t k, float *c, int64_t ldc,
-                    const float *next)
-{
-    const int64_t tiles = (rows + 5) / 6;
-    const int64_t share = min(tiles, 16);
-
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
-        const int64_t ahead = (share + 15) / share;
-        const float *soon = b;
-
-        if (t < share)
-            soon = next + 16 * k * t / share;
-        if (mr == 6) {
-            tile_6x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, soon, ahead);
-        }
-        if (mr == 5) {
-            tile_5x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, soon, ahead);
-        }
-        if (mr == 4) {
-            tile_4x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, soon, ahead);
-        }
-        if (mr == 3) {
-            tile_3x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, soon, ahead);
-        }
-        if (mr == 2) {
-            tile_2x16_prefetch(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0,
-                               0, 0, soon, ahead);
-        }
-        if (mr == 1) {
-            tile_1x16(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc, 0, 0, 0, 0,
-                      0);
-        }
-    }
-}
-
-/* Computes c = a b. b has `panels` panels of 16 columns, ldb apart.
+/* Computes c = a b. b has `count` panels of 16 columns, ldb apart.
  * Prefetches those at `next`. */
 static void panels(int64_t rows, const float *a, int64_t lda, const float *b,
-                   int64_t ldb, int64_t k, int64_t panels, float *c,
-                   int64_t ldc, const float *next)
+                   int64_t ldb, int64_t k, int64_t count, float *c, int64_t ldc,
+                   const float *next)
 {
-    int64_t j = 0;
+    static const struct shape s = {.x_bytes = 4, .bytes = 4, .mr = 6, .nr = 16,
+                                   .line = 16, .fetch = 16};
+    static tile *const *const of[] = {tiles_16_prefetch};
 
-    for (; j < panels; j++) {
-        rows_16(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
-                next + j * ldb);
-    }
+    multiply_panels(&s, of, rows, a, lda, b, ldb, k, count, c, ldc, next);
 }
 
-/* Multiplies all rows of a by 16 columns. Heights of tiles differ by at
- * most one. */
-static void rows_16_accumulate(int64_t rows, const float *a, int64_t lda,
-                               const float *b, int64_t ldb, int64_t k, float *c,
-                               int64_t ldc, const float *next)
-{
-    const int64_t tiles = (rows + 5) / 6;
-    const int64_t share = min(tiles, 16);
-
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
-        const int64_t ahead = (share + 15) / share;
-        const float *soon = b;
-
-        if (t < share)
-            soon = next + 16 * k * t / share;
-        if (mr == 6) {
-            tile_6x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, soon,
-                                          ahead);
-        }
-        if (mr == 5) {
-            tile_5x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, soon,
-                                          ahead);
-        }
-        if (mr == 4) {
-            tile_4x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, soon,
-                                          ahead);
-        }
-        if (mr == 3) {
-            tile_3x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, soon,
-                                          ahead);
-        }
-        if (mr == 2) {
-            tile_2x16_accumulate_prefetch(a + i * lda, lda, b, ldb, k,
-                                          c + i * ldc, ldc, 0, 0, 0, soon,
-                                          ahead);
-        }
-        if (mr == 1) {
-            tile_1x16_accumulate(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                 0, 0, 0, 0, 0);
-        }
-    }
-}
-
-/* Computes c += a b. b has `panels` panels of 16 columns, ldb apart.
+/* Computes c += a b. b has `count` panels of 16 columns, ldb apart.
  * Prefetches those at `next`. */
 static void panels_add(int64_t rows, const float *a, int64_t lda,
-                       const float *b, int64_t ldb, int64_t k, int64_t panels,
+                       const float *b, int64_t ldb, int64_t k, int64_t count,
                        float *c, int64_t ldc, const float *next)
 {
-    int64_t j = 0;
+    static const struct shape s = {.x_bytes = 4, .bytes = 4, .mr = 6, .nr = 16,
+                                   .line = 16, .fetch = 16};
+    static tile *const *const of[] = {tiles_16_accumulate_prefetch};
 
-    for (; j < panels; j++) {
-        rows_16_accumulate(rows, a, lda, b + j * ldb, ldb, k, c + j * 16, ldc,
-                           next + j * ldb);
-    }
+    multiply_panels(&s, of, rows, a, lda, b, ldb, k, count, c, ldc, next);
 }
 
 /* y = softmax(Q K^T) V: one head, `rows` queries of 16, values of 16 */
@@ -1342,59 +1289,12 @@ static void matmul_bias_32x32(int64_t rows, int64_t from, int64_t to,
                               const float *x, int64_t ldx, const float *w,
                               const float *b, float *y, int64_t ldy)
 {
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                     w + (j + 16) * 32);
-    }
-}
+    static const struct shape s = {.x_bytes = 4, .bytes = 4, .k = 32,
+                                   .column = 32, .mr = 6, .nr = 16, .line = 16,
+                                   .fetch = 16};
+    static tile *const *const of[] = {tiles_16_bias_prefetch};
 
-/* Multiplies all rows of a by 16 columns. Heights of tiles differ by at
- * most one. */
-static void rows_16_bias_relu(int64_t rows, const float *a, int64_t lda,
-                              const float *b, int64_t ldb, int64_t k, float *c,
-                              int64_t ldc, const float *bias, const float *next)
-{
-    const int64_t tiles = (rows + 5) / 6;
-    const int64_t share = min(tiles, 16);
-
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t i = rows * t / tiles;
-        const int64_t mr = rows * (t + 1) / tiles - i;
-        const int64_t ahead = (share + 15) / share;
-        const float *soon = b;
-
-        if (t < share)
-            soon = next + 16 * k * t / share;
-        if (mr == 6) {
-            tile_6x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, soon,
-                                         ahead);
-        }
-        if (mr == 5) {
-            tile_5x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, soon,
-                                         ahead);
-        }
-        if (mr == 4) {
-            tile_4x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, soon,
-                                         ahead);
-        }
-        if (mr == 3) {
-            tile_3x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, soon,
-                                         ahead);
-        }
-        if (mr == 2) {
-            tile_2x16_bias_relu_prefetch(a + i * lda, lda, b, ldb, k,
-                                         c + i * ldc, ldc, bias, 0, 0, soon,
-                                         ahead);
-        }
-        if (mr == 1) {
-            tile_1x16_bias_relu(a + i * lda, lda, b, ldb, k, c + i * ldc, ldc,
-                                bias, 0, 0, 0, 0);
-        }
-    }
+    large_product(&s, of, rows, from, to, x, ldx, w, y, ldy, b, 0, 0);
 }
 
 /* y = relu(x W^T + b): x [rows, 32], W [64, 32] in panels of 16;
@@ -1403,10 +1303,12 @@ static void matmul_bias_relu_32x64(int64_t rows, int64_t from, int64_t to,
                                    const float *x, int64_t ldx, const float *w,
                                    const float *b, float *y, int64_t ldy)
 {
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias_relu(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                          w + (j + 16) * 32);
-    }
+    static const struct shape s = {.x_bytes = 4, .bytes = 4, .k = 32,
+                                   .column = 32, .mr = 6, .nr = 16, .line = 16,
+                                   .fetch = 16};
+    static tile *const *const of[] = {tiles_16_bias_relu_prefetch};
+
+    large_product(&s, of, rows, from, to, x, ldx, w, y, ldy, b, 0, 0);
 }
 
 /* y = x W^T + b: x [rows, 64], W [32, 64] in panels of 16;
@@ -1415,10 +1317,12 @@ static void matmul_bias_64x32(int64_t rows, int64_t from, int64_t to,
                               const float *x, int64_t ldx, const float *w,
                               const float *b, float *y, int64_t ldy)
 {
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias(rows, x, ldx, w + j * 64, 1024, 64, y + j, ldy, b + j,
-                     w + (j + 16) * 64);
-    }
+    static const struct shape s = {.x_bytes = 4, .bytes = 4, .k = 64,
+                                   .column = 64, .mr = 6, .nr = 16, .line = 16,
+                                   .fetch = 16};
+    static tile *const *const of[] = {tiles_16_bias_prefetch};
+
+    large_product(&s, of, rows, from, to, x, ldx, w, y, ldy, b, 0, 0);
 }
 
 /* y = x W^T + b: x [rows, 32], W [64, 32] in panels of 16;
@@ -1427,10 +1331,12 @@ static void matmul_bias_32x64(int64_t rows, int64_t from, int64_t to,
                               const float *x, int64_t ldx, const float *w,
                               const float *b, float *y, int64_t ldy)
 {
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16_bias(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy, b + j,
-                     w + (j + 16) * 32);
-    }
+    static const struct shape s = {.x_bytes = 4, .bytes = 4, .k = 32,
+                                   .column = 32, .mr = 6, .nr = 16, .line = 16,
+                                   .fetch = 16};
+    static tile *const *const of[] = {tiles_16_bias_prefetch};
+
+    large_product(&s, of, rows, from, to, x, ldx, w, y, ldy, b, 0, 0);
 }
 
 /* Adds P V to o. Row i sees keys from[i] .. to[i] - 1 of the page. */
@@ -1565,10 +1471,12 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
 static void matmul_32x48(int64_t rows, int64_t from, int64_t to, const float *x,
                          int64_t ldx, const float *w, float *y, int64_t ldy)
 {
-    for (int64_t j = from; j < to; j += 16) {
-        rows_16(rows, x, ldx, w + j * 32, 512, 32, y + j, ldy,
-                w + (j + 16) * 32);
-    }
+    static const struct shape s = {.x_bytes = 4, .bytes = 4, .k = 32,
+                                   .column = 32, .mr = 6, .nr = 16, .line = 16,
+                                   .fetch = 16};
+    static tile *const *const of[] = {tiles_16_prefetch};
+
+    large_product(&s, of, rows, from, to, x, ldx, w, y, ldy, 0, 0, 0);
 }
 
 /* --------------------------------------------------- steps of the model --- */

@@ -1,7 +1,6 @@
 /* short_attention.c: emits attention with a constant number of queries and keys
  * that fit in one page: scores, softmax and values are each computed once. */
 #include "emit/attention/attention.h"
-#include "emit/gen/length.h"
 #include "emit/product/products.h"
 
 const MaskSpec *attention_mask(const Gen *g, const Node *n)
@@ -28,30 +27,13 @@ typedef struct { /* a product c = a b; the panels of b are ldb apart */
     const char *a, *lda, *b, *c, *ldc;
 } Small;
 
-/* Emits the functions of a product's column tiles or, with `print`, their
- * calls. */
-static void put_product(Gen *g, const Tiling *t, const Small *p, bool print)
+static void put_product(Gen *g, const Tiling *t, const Small *p)
 {
-    int nr[4];
-    const int steps = tile_steps(t, nr);
-    const Epilogue ep = { .parts = 0 };
-    int64_t j = 0;
-    for (int s = 0; s < steps; s++)
-        for (; j + nr[s] <= p->n; j += nr[s]) {
-            const char *name = need_fixed_rows(g, t, p->rows, nr[s], ep);
-            const Length b = length_of(j / ATTN_PANEL * p->ldb);
-            if (print)
-                put_call(g->shapes, name,
-                         arena_printf(
-                             g->a, "%s, %s, %s, %lld, %lld, %s, %s", p->a,
-                             p->lda,
-                             length_c(g, length_add(g, length_text(p->b), b)),
-                             (long long)p->ldb, (long long)p->k,
-                             length_c(g, length_add(g, length_text(p->c),
-                                                    length_of(j))),
-                             p->ldc),
-                         ";");
-        }
+    put_fixed_panels(
+        g, t, p->rows, p->n / ATTN_PANEL,
+        arena_printf(g->a, "%s, %s, %s, %lld, %lld, %lld, %s, %s, %s", p->a,
+                     p->lda, p->b, (long long)p->ldb, (long long)p->k,
+                     (long long)(p->n / ATTN_PANEL), p->c, p->ldc, p->b));
 }
 
 static Tiling tile_of(const Gen *g, const Small *p)
@@ -79,8 +61,6 @@ static void short_function(Gen *g, const char *name, const Node *n)
     const Tiling by = tile_of(g, &scores), of = tile_of(g, &values);
     use_kernel(g->kernels, "softmax_once");
     use_kernel(g->kernels, "softmax_end");
-    put_product(g, &by, &scores, false);
-    put_product(g, &of, &values, false);
     let(e, "rows", "%lld", (long long)rows);
     let(e, "keys", "%lld", (long long)keys);
     let(e, "d_k", "%lld", (long long)scores.k);
@@ -98,9 +78,9 @@ static void short_function(Gen *g, const char *name, const Node *n)
     put(e, "{\n"
            "    float *const s = scratch, *const sum = scratch + $sums;\n"
            "\n");
-    put_product(g, &by, &scores, true);
+    put_product(g, &by, &scores);
     put(e, "softmax_once(s, $rows, $keys, $scale, scratch + $maxima, sum);\n");
-    put_product(g, &of, &values, true);
+    put_product(g, &of, &values);
     put(e, "softmax_end(y, ldy, $rows, $d_v, sum, y, ldy);\n"
            "}\n\n");
 }

@@ -28,7 +28,7 @@ typedef struct {
 } Beside;
 
 /* Returns how many full tiles of a full block of queries together prefetch two
- * of a page's four panels, as in panels.c. */
+ * of a page's four panels, as rows_of_tiles() does. */
 static int tiles_share(const Tiling *t)
 {
     const int all = t->queries / t->mr / 2, most = t->prefetch - 1;
@@ -75,7 +75,8 @@ static void put_beside(Gen *g, const Tiling *t, const Beside *p)
 {
     int nr[4], step = 0;
     if (g->o->mode == EmitJit) {
-        put_shape(g, &(Shape){ .tiles = t });
+        put_shape(g, "s", &(Shape){ .tiles = t });
+        put(g->shapes, "\n");
         put_call(g->shapes, use_kernel(g->kernels, "panels_waiting"),
                  arena_printf(g->a,
                               "&s, %d, %d, %s, %s, %s, %lld, %lld, %lld, %s, "

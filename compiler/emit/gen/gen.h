@@ -67,8 +67,6 @@ typedef enum {
     SharedTap,       /* the row that a convolution reads */
     SharedMask,      /* a mask from a file */
     SharedMatmul,    /* a product */
-    SharedRows,      /* tiles for a known number of rows */
-    SharedSmallRows, /* tiles of a small-M product */
     SharedPanels,    /* tiles for a run-time number of panels */
     SharedSeen,      /* product with values that only some rows see */
     SharedAttention, /* attention of a task */

@@ -170,13 +170,14 @@ INLINE void v_put_wide(void *p, v_int x)
 
 //: kernel widen_int8 when: wide needs: v_put_wide copy_bytes
 /* Widens a panel of int8 to 16 bits. */
-static void widen_int8(int8_t *to, const int8_t *panel, int64_t k)
+static void widen_int8(int8_t *to, const void *panel, int64_t k)
 {
+    const int8_t *from = (const int8_t *)panel;
     const int64_t stored = (k + 63) / 64 * 64;
     for (int64_t i = 0; i < stored * 16; i += 64)
         for (int64_t c = 0; c < 64; c += 4 * W)
-            v_put_wide(to + 2 * i + c, v_load_words(panel + i + c));
-    copy_bytes(to + stored * 32, panel + stored * 16, 128);
+            v_put_wide(to + 2 * i + c, v_load_words(from + i + c));
+    copy_bytes(to + stored * 32, from + stored * 16, 128);
 }
 
 //: widen_lines when: wide needs: v_unpack4 v_put_wide
@@ -207,15 +208,15 @@ static void widen_groups(int8_t *to, const uint8_t *panel, int64_t k,
 }
 
 //: kernel widen_int4 when: wide needs: widen_groups
-static void widen_int4(int8_t *to, const uint8_t *panel, int64_t k)
+static void widen_int4(int8_t *to, const void *panel, int64_t k)
 {
-    widen_groups(to, panel, k, 32);
+    widen_groups(to, (const uint8_t *)panel, k, 32);
 }
 
 //: kernel widen_int4g64 when: wide needs: widen_groups
-static void widen_int4g64(int8_t *to, const uint8_t *panel, int64_t k)
+static void widen_int4g64(int8_t *to, const void *panel, int64_t k)
 {
-    widen_groups(to, panel, k, 64);
+    widen_groups(to, (const uint8_t *)panel, k, 64);
 }
 
 //: v_dot_wide when: wide w8 needs: intrinsics v_words

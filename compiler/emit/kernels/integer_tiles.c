@@ -388,16 +388,22 @@ INLINE void nibble_dots(tile_sums sum, int mr, int nr, int does,
     dot_end(sum, &s, mr, nr, does, of, stored, scales);
 }
 
-//: int4_nibble_dots needs: nibble_dots
+//: int4_nibble_dots needs: nibble_dots int4_dots
 INLINE void int4_nibble_dots(tile_sums sum, int mr, int nr, int does,
                              const struct tile_operands *of)
 {
-    nibble_dots(sum, mr, nr, does, of, 32);
+    if (mr * (does & TileInt15 ? 2 : 1) > 2)
+        int4_dots(sum, mr, nr, does, of);
+    else
+        nibble_dots(sum, mr, nr, does, of, 32);
 }
 
-//: int4g64_nibble_dots needs: nibble_dots
+//: int4g64_nibble_dots needs: nibble_dots int4g64_dots
 INLINE void int4g64_nibble_dots(tile_sums sum, int mr, int nr, int does,
                                 const struct tile_operands *of)
 {
-    nibble_dots(sum, mr, nr, does, of, 64);
+    if (mr * (does & TileInt15 ? 2 : 1) > 2)
+        int4g64_dots(sum, mr, nr, does, of);
+    else
+        nibble_dots(sum, mr, nr, does, of, 64);
 }

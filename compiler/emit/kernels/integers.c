@@ -98,15 +98,15 @@ static void unpack_groups(int8_t *to, const uint8_t *panel, int64_t k,
 }
 
 //: kernel unpack_int4 needs: unpack_groups
-static void unpack_int4(int8_t *to, const uint8_t *panel, int64_t k)
+static void unpack_int4(int8_t *to, const void *panel, int64_t k)
 {
-    unpack_groups(to, panel, k, 32);
+    unpack_groups(to, (const uint8_t *)panel, k, 32);
 }
 
 //: kernel unpack_int4g64 needs: unpack_groups
-static void unpack_int4g64(int8_t *to, const uint8_t *panel, int64_t k)
+static void unpack_int4g64(int8_t *to, const void *panel, int64_t k)
 {
-    unpack_groups(to, panel, k, 64);
+    unpack_groups(to, (const uint8_t *)panel, k, 64);
 }
 
 //: row_peak when: w1

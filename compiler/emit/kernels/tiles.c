@@ -21,9 +21,11 @@ enum {                  /* a tile, besides its products, */
     TileAct = 2,        /* applies its activation to each sum */
     TileResidual = 4,   /* adds the mr x nr numbers of r */
     TileAdd = 8,        /* adds to C */
-    TilePrefetch = 16,  /* prefetches the panels at next, */
-    TileNear = 32,      /* into L1, not L2 */
-    TileInt15 = 64      /* multiplies integers of 15 bits, not of 8 */
+    TileInt15 = 16,     /* multiplies integers of 15 bits, not of 8 */
+    TileApart = 32,     /* has panels of C, bias and r ldp apart, not 16 */
+    TileNear = 64,      /* prefetches into L1, not L2, if it is low */
+    TilePrefetch = 128  /* n times this: prefetches the panels at next if it
+                           has n rows or more */
 };
 struct tile_operands {
     const void *a;      /* rows, lda numbers apart */
@@ -38,19 +40,22 @@ struct tile_operands {
 //: TILE needs: tile_start tile_finish tile_store
 /* Computes C = act(A B + bias) + r for mr rows of A and nr columns of B, whose
  * panels are ldb apart. Each output is summed over k in order, in a lane of its
- * own, so every tile gives the same bits. */
+ * own, so every tile gives the same bits. All tiles have the same parameters;
+ * prebuilt ones read the activation's number. */
 #define TILE(name, mr, nr, products, does, act)                                \
     static void name(const void *a, int64_t lda, const void *b, int64_t ldb,   \
                      int64_t k, float *c, int64_t ldc, const float *bias,      \
-                     const float *r, int64_t ldr, const void *next,            \
-                     int64_t ahead)                                            \
+                     const float *r, int64_t ldr, int64_t number,              \
+                     const void *next, int64_t ahead, int64_t ldp)             \
     {                                                                          \
         const struct tile_operands of = {a, lda, b, ldb, k, next, ahead};      \
+        const int64_t panel = (does) & TileApart ? ldp : 16;                   \
         tile_sums sum;                                                         \
-        tile_start(sum, mr, nr, does, c, ldc, 16);                             \
+        tile_start(sum, mr, nr, does, c, ldc, panel);                          \
         products(sum, mr, nr, does, &of);                                      \
-        tile_finish(sum, mr, nr, does, act, bias, r, ldr, 16);                 \
-        tile_store(sum, mr, nr, c, ldc, 16);                                   \
+        tile_finish(sum, mr, nr, does, act, bias, r, ldr, panel);              \
+        tile_store(sum, mr, nr, c, ldc, panel);                                \
+        (void)number;                                                          \
     }
 
 //: TILE_ANY needs: tile_finish_any

@@ -29,9 +29,9 @@ INLINE void tile_start(tile_sums sum, int mr, int nr, int does, const float *c,
 }
 
 //: tile_fetch needs: tile_sums v_prefetch v_prefetch_near
-INLINE void line_fetch(int does, const char *line)
+INLINE void line_fetch(int near, const char *line)
 {
-    if (does & TileNear)
+    if (near)
         v_prefetch_near(line);
     else
         v_prefetch(line);
@@ -43,15 +43,16 @@ INLINE void line_fetch(int does, const char *line)
 INLINE const char *tile_fetch(int mr, int nr, int does, const char *next,
                               int64_t panel, int64_t ahead)
 {
-    if (!(does & TilePrefetch))
+    const int near = does & TileNear && mr < 4;
+    if (does < TilePrefetch || mr < does / TilePrefetch)
         return next;
-    line_fetch(does, next);
+    line_fetch(near, next);
     if (nr > 16)
-        line_fetch(does, next + panel);
+        line_fetch(near, next + panel);
     if (nr > 32 && mr == 1)
-        line_fetch(does, next + 2 * panel);
+        line_fetch(near, next + 2 * panel);
     if (nr > 48 && mr == 1)
-        line_fetch(does, next + 3 * panel);
+        line_fetch(near, next + 3 * panel);
     return next + ahead;
 }
 
@@ -75,10 +76,10 @@ INLINE void rows_add(tile_sums sum, int mr, int nr, const float *a, int64_t lda,
 }
 
 //: float_step needs: rows_add vector_at
-/* Adds column k of A times a line of each panel, which `read` reads. */
+/* Adds the column of A at a times a line of each panel, which `read` reads. */
 typedef v tile_read(const void *b, int64_t at);
 INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
-                       const struct tile_operands *of, int64_t k,
+                       const struct tile_operands *of, const float *a,
                        const void *b)
 {
     v w[TileVectors];
@@ -86,7 +87,7 @@ INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
     if (nr > j * W)                                                            \
         w[j] = read(b, vector_at(j, of->ldb));
     EACH_VECTOR(READ)
-    rows_add(sum, mr, nr, (const float *)of->a + k, of->lda, w);
+    rows_add(sum, mr, nr, a, of->lda, w);
 }
 
 //: float_products needs: ROLLED float_step tile_fetch
@@ -95,12 +96,13 @@ INLINE void float_products(tile_sums sum, int mr, int nr, int does,
                            const struct tile_operands *of)
 {
     const char *b = (const char *)of->b, *next = (const char *)of->next;
+    const char *const end = b + 16 * bytes * of->k;
+    const float *a = (const float *)of->a;
     ROLLED
-    for (int64_t i = 0; i < of->k; i++) {
+    for (; b < end; b += 16 * bytes) { /* without a counter */
         next = tile_fetch(mr, nr, does, next, of->ldb * bytes,
                           of->ahead * bytes);
-        float_step(sum, mr, nr, read, of, i, b);
-        b += 16 * bytes;
+        float_step(sum, mr, nr, read, of, a++, b);
     }
 }
 
@@ -186,7 +188,7 @@ INLINE void score_products(tile_sums sum, int mr, int nr, int does,
 {
     const int64_t vectors = mr * nr / W, k = of->k;
     const int64_t each = k < vectors ? 1 : k / vectors;
-    const float *b = (const float *)of->b;
+    const float *a = (const float *)of->a, *b = (const float *)of->b;
     const char *next = (const char *)of->next;
     float *s = w->s;
     float *const end = s + w->rows * nr;
@@ -197,7 +199,7 @@ INLINE void score_products(tile_sums sum, int mr, int nr, int does,
         ROLLED
         for (; i < stop; i++) {
             next = tile_fetch(mr, nr, does, next, of->ldb * 4, of->ahead * 4);
-            float_step(sum, mr, nr, f32_read, of, i, b);
+            float_step(sum, mr, nr, f32_read, of, a + i, b);
             b += 16;
         }
     }

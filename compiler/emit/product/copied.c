@@ -43,60 +43,10 @@ bool copied_product(const Gen *g, const Product *p, Product *copied, Tiling *t)
     copied->t = t;
     copied->ep.dtype = DtypeInt8;
     copied->column = column;
-    copied->packed = p->column;
     copied->from = p->ep.dtype;
     if (widen(g, copied, t))
         return true;
     while (t->nr * column > CopyBytes)
         t->nr -= ATTN_PANEL;
     return dtype_shared(p->ep.dtype) > 0;
-}
-
-const char *copies_kernel(Gen *g, const Product *p)
-{
-    return use_kernel(g->kernels, arena_printf(g->a, "%s_%s",
-                                               p->ep.wide ? "widen" : "unpack",
-                                               dtype_word[p->from]));
-}
-
-void put_copies(Gen *g, const Product *p, int nr)
-{
-    Emit *e = g->shapes;
-    const int mark = emit_mark(e);
-    let(e, "bytes", "%lld", (long long)(nr * p->column));
-    let(e, "wide", "%d", nr);
-    put(e, "_Alignas(64) int8_t copy[$bytes];\n"
-           "\n"
-           "for (int64_t i = 0; i < $wide; i += 16) {\n");
-    put_call(e, copies_kernel(g, p),
-             arena_printf(g->a, "copy + i * %lld, w + (j + i) * %lld, %lld",
-                          (long long)p->column, (long long)p->packed,
-                          (long long)p->k),
-             ";");
-    put(e, "}\n");
-    emit_reset(e, mark);
-}
-
-void put_wide_rows(Gen *g, const Product *p, const char *product, Epilogue ep)
-{
-    Emit *e = g->shapes;
-    let(e, "rows", "%d", p->rows);
-    let(e, "line", "%lld", (long long)p->line);
-    let(e, "bytes", "%lld", (long long)(p->rows * p->line));
-    let(e, "n", "%lld", (long long)(p->line / 2 - 32));
-    let(e, "widen", "%s", use_kernel(g->kernels, "widen_rows"));
-    put(e, "_Alignas(64) uint8_t wide[$bytes];\n"
-           "\n"
-           "for (int64_t i = 0; i < rows; i += $rows) {\n"
-           "    const int64_t some = min(rows - i, $rows);\n"
-           "\n"
-           "    $widen(wide, $line, x + i * ldx, ldx, some, $n);\n");
-    put_call(e, product,
-             arena_printf(g->a,
-                          "some, from, to, wide, %lld, w%s, "
-                          "y + i * ldy, ldy%s",
-                          (long long)p->line, ep.parts & EpBias ? ", b" : "",
-                          ep.parts & EpResidual ? ", r + i * ldr, ldr" : ""),
-             ";");
-    put(e, "}\n");
 }

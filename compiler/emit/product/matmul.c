@@ -1,6 +1,5 @@
-/* matmul.c: emits the loop nests of products with constant shapes, using the
+/* matmul.c: chooses the loop nests of products with constant shapes, using the
  * tilings of the plan. */
-#include "emit/gen/length.h"
 #include "emit/product/products.h"
 
 /* the sums of a block with this many rows and columns stay in the cache,
@@ -17,298 +16,18 @@ static bool is_blocked(const Product *p)
     return p->t->k < p->k && !dtype_is_integer(p->ep.dtype);
 }
 
-/* Returns the name of the function for a block of rows; the last block may be
- * shorter. */
-static const char *need_all_rows(Gen *g, const Product *p, int nr, Epilogue ep)
-{
-    const bool some = is_blocked(p) || p->ep.wide;
-    if (p->fixed)
-        return need_fixed_rows(g, p->t, p->fixed, nr, ep);
-    return need_rows(g, p->t, some ? 1 : p->least, nr, ep);
-}
-
-/* ---- columns j .. j + nr - 1 of all rows ---- */
-
-/* Emits a call that multiplies some panels and prefetches the next ones. */
-static void put_whole(Gen *g, const Product *p, int nr)
-{
-    const long long column = p->column, packed = p->packed;
-    const char *w = arena_printf(g->a, "w + j * %lld", column);
-    const char *next = arena_printf(g->a, "%sw + (j + %d) * %lld",
-                                    packed ? "(const int8_t *)" : "", nr,
-                                    packed ? packed : column);
-    if (packed)
-        put_copies(g, p, nr);
-    put_call(g->shapes, need_all_rows(g, p, nr, p->ep),
-             arena_printf(g->a, "%sx, ldx, %s, %lld, %lld, y + j, ldy%s%s%s",
-                          p->fixed ? "" : "rows, ", packed ? "copy" : w,
-                          ATTN_PANEL * column, (long long)p->k,
-                          p->ep.parts & EpBias ? ", b + j" : "",
-                          p->ep.parts & EpResidual ? ", r + j, ldr" : "",
-                          next_panels(g, p->t, next)),
-             ";");
-}
-
-/* Returns the epilogue of a block of k, which adds its partial sums to those in
- * y. */
-static Epilogue block_first(const Product *p)
-{
-    return (Epilogue){ .dtype = p->ep.dtype };
-}
-
-static Epilogue block_more(const Product *p)
-{
-    return (Epilogue){ .parts = EpAccumulate, .dtype = p->ep.dtype };
-}
-
-/* Returns C for the address of a block's first row: "x + i * ldx", or "x" if
- * one call has all rows. */
-static const char *from_row(Gen *g, const Product *p, const char *x,
-                            const char *ld)
-{
-    return p->fixed ? x : arena_printf(g->a, "%s + i * %s", x, ld);
-}
-
-static void put_sums(Gen *g, const Product *p, int nr, Epilogue ep,
-                     const char *x, const char *n)
-{
-    put_call(g->shapes, need_all_rows(g, p, nr, ep),
-             arena_printf(g->a, "%s%s, ldx, p, %lld, %s, %s + j, ldy%s",
-                          p->fixed ? "" : "some, ", x,
-                          ATTN_PANEL * (long long)p->k, n,
-                          from_row(g, p, "y", "ldy"),
-                          next_panels(g, p->t,
-                                      arena_printf(g->a, "p + %lld",
-                                                   nr * (long long)p->k))),
-             ";");
-}
-
-static void put_block(Gen *g, const Product *p, int nr)
-{
-    Emit *e = g->shapes;
-    const long long k = p->k, step = p->t->k;
-    const char *x = from_row(g, p, "x", "ldx");
-    let(e, "k", "%lld", k);
-    let(e, "step", "%lld", step);
-    let(e, "number", "%s", number_type(p->ep.dtype));
-    put(e, "const $number *p = w + j * $k + at * 16;\n"
-           "\n"
-           "if (at == 0) {\n");
-    put_sums(g, p, nr, block_first(p), x, arena_printf(g->a, "%lld", step));
-    put(e, "} else {\n");
-    put_sums(g, p, nr, block_more(p), arena_printf(g->a, "%s + at", x),
-             k % step ? arena_printf(g->a, "min(%lld, %lld - at)", step, k)
-                      : arena_printf(g->a, "%lld", step));
-    put(e, "}\n");
-    if (p->ep.parts) {
-        put(e, "if (at + $step >= $k) {\n");
-        put_epilogue(g, p->ep,
-                     (EpilogueArgs){
-                         .sums = arena_printf(g->a, "%s + j, ldy",
-                                              from_row(g, p, "y", "ldy")),
-                         .bias = "b + j",
-                         .residual = arena_printf(g->a, "%s + j, ldr",
-                                                  from_row(g, p, "r", "ldr")),
-                         .size = p->fixed
-                                   ? arena_printf(g->a, "%lld, %d",
-                                                  (long long)p->fixed, nr)
-                                   : arena_printf(g->a, "some, %d", nr) });
-        put(e, "}\n");
-    }
-}
-
-static void put_columns(Gen *g, const Product *p, int nr)
-{
-    if (is_blocked(p))
-        put_block(g, p, nr);
-    else
-        put_whole(g, p, nr);
-}
-
-/* ---- all columns ---- */
-
-/* Finds the narrower tiles that any part needs. Parts begin at multiples of
+/* Returns the widths of tiles that any part needs. Parts begin at multiples of
  * t->panels panels. If these are multiples of the tile's width, only the last
  * part needs narrower tiles. */
-static int narrow_tiles(const Product *p, int narrow[4])
+static unsigned widths_of(const Product *p)
 {
-    int step[4], n = 0;
-    const int steps = tile_steps(p->t, step);
-    const bool exact = p->fixed || ATTN_PANEL * p->t->panels % step[0] == 0;
-    int64_t left = exact ? round16(p->n) % step[0] : step[0] - 16;
-    for (int s = 1; s < steps; s++)
-        if (left >= step[s]) {
-            narrow[n++] = step[s];
-            left -= exact ? step[s] : 0;
-        }
-    return n;
-}
-
-static bool is_wide(const Product *p)
-{
-    return round16(p->n) >= p->t->nr;
-}
-
-/* Emits the functions that the text of put_columns() calls. */
-static void need_columns(Gen *g, const Product *p, int nr)
-{
-    if (is_blocked(p)) {
-        need_min(g);
-        need_all_rows(g, p, nr, block_first(p));
-        need_all_rows(g, p, nr, block_more(p));
-    } else {
-        need_all_rows(g, p, nr, p->ep);
-    }
-}
-
-static void need_all_columns(Gen *g, const Product *p)
-{
-    int narrow[4];
-    const int n = narrow_tiles(p, narrow);
-    if (is_wide(p))
-        need_columns(g, p, p->t->nr);
-    for (int s = 0; s < n; s++)
-        need_columns(g, p, narrow[s]);
-}
-
-static void put_all_columns(Gen *g, const Product *p)
-{
-    Emit *e = g->shapes;
-    int narrow[4];
-    const int n = narrow_tiles(p, narrow);
-    if (n)
-        put(e, "int64_t j = $from;\n"
-               "\n");
-    if (is_wide(p)) {
-        let(e, "wide", "%d", p->t->nr);
-        put(e, n ? "for (; j + $wide <= $to; j += $wide) {\n"
-                 : "for (int64_t j = $from; j < $to; j += $wide) {\n");
-        put_columns(g, p, p->t->nr);
-        put(e, "}\n");
-    }
-    for (int s = 0; s < n; s++) {
-        let(e, "wide", "%d", narrow[s]);
-        put(e, "if (j + $wide <= $to) {\n");
-        put_columns(g, p, narrow[s]);
-        put(e, s < n - 1 ? "j += $wide;\n"
-                           "}\n"
-                         : "}\n");
-    }
-}
-
-/* Emits the blocks for a small, constant number of rows. */
-static void put_fixed_blocks(Gen *g, const Product *p)
-{
-    Emit *e = g->shapes;
-    let(e, "k", "%lld", (long long)p->k);
-    let(e, "step", "%d", p->t->k);
-    let(e, "columns", "%d", SumColumns);
-    let(e, "n", "%lld", (long long)round16(p->n));
-    put(e, "for (int64_t first = 0; first < $n; first += $columns) {\n"
-           "    const int64_t last = min(first + $columns, $n);\n"
-           "\n"
-           "    for (int64_t at = 0; at < $k; at += $step) {\n");
-    put_all_columns(g, p);
-    put(e, "}\n"
-           "}\n");
-}
-
-/* Emits the loop nest. It finishes a block of k for many rows and columns
- * before the next block: each panel of the block is read once for all these
- * rows, and x once for all these columns. */
-static void matmul_body(Gen *g, const Product *p)
-{
-    Emit *e = g->shapes;
-    const long long columns = round16(p->n);
-    let(e, "from", is_blocked(p) ? "first" : p->fixed ? "0" : "from");
-    let(e, "to", "%s",
-        is_blocked(p) ? "last"
-        : p->fixed    ? arena_printf(g->a, "%lld", columns)
-                      : "to");
-    if (!is_blocked(p)) {
-        put_all_columns(g, p);
-        return;
-    }
-    if (p->fixed) {
-        put_fixed_blocks(g, p);
-        return;
-    }
-    let(e, "k", "%lld", (long long)p->k);
-    let(e, "step", "%d", p->t->k);
-    let(e, "some", "%d", SumRows);
-    let(e, "columns", "%d", SumColumns);
-    put(e, "for (int64_t i = 0; i < rows; i += $some) {\n"
-           "    const int64_t some = min(rows - i, $some);\n"
-           "\n"
-           "    for (int64_t first = from; first < to; first += $columns) {\n"
-           "        const int64_t last = min(first + $columns, to);\n"
-           "\n"
-           "        for (int64_t at = 0; at < $k; at += $step) {\n");
-    put_all_columns(g, p);
-    put(e, "}\n"
-           "}\n"
-           "}\n");
-}
-
-/* Emits the loop nest over copied panels. */
-static void emit_product_nest(Gen *g, const Product *p, const char *name,
-                              const char *comment, Epilogue ep)
-{
-    Emit *e = g->shapes;
-    need_all_columns(g, p);
-    put(e, comment);
-    matmul_prototype(g, name, 0, ep);
-    put(e, "{\n");
-    matmul_body(g, p);
-    put(e, "}\n\n");
-}
-
-/* Emits the function for many rows, which multiplies copies of the panels. */
-static void emit_copied(Gen *g, const Product *p, const char *shape,
-                        Epilogue ep)
-{
-    Emit *e = g->shapes;
-    const int mark = emit_mark(e);
-    const char *name = arena_printf(g->a, "copied%s", shape);
-    if (!p->ep.wide) {
-        emit_product_nest(
-            g, p, name,
-            "/* Computes the product below for many rows: unpacks each panel "
-            "to int8 once. */\n",
-            ep);
-    } else {
-        const char *wide = arena_printf(g->a, "wide%s", shape);
-        need_min(g);
-        emit_product_nest(g, p, wide,
-                          "/* Computes the product below for rows in 16 "
-                          "bits: widens each panel once. */\n",
-                          ep);
-        put(e,
-            "/* Computes the product below for many rows: widens them. */\n");
-        matmul_prototype(g, name, 0, ep);
-        put(e, "{\n");
-        put_wide_rows(g, p, wide, ep);
-        put(e, "}\n\n");
-    }
-    emit_reset(e, mark);
-}
-
-/* Emits the call for many rows. Copies do not pay if one tile holds all
- * rows. */
-static void put_copied_call(Gen *g, const Product *p, const char *shape,
-                            bool always)
-{
-    Emit *e = g->shapes;
-    const int mark = emit_mark(e);
-    let(e, "mr", "%d", p->t->mr);
-    if (!always)
-        put(e, "if (rows > $mr) {\n");
-    put_call(e, arena_printf(g->a, "copied%s", shape),
-             product_arguments(g, p->ep), ";");
-    if (!always)
-        put(e, "return;\n"
-               "}\n");
-    emit_reset(e, mark);
+    const int nr = p->t->nr;
+    const bool exact = p->fixed || ATTN_PANEL * p->t->panels % nr == 0;
+    const int64_t columns = round16(p->n);
+    const unsigned widest = 1u << (nr / ATTN_PANEL - 1);
+    if (exact)
+        return widths_for(p->t, columns);
+    return widths_for(p->t, 0) & ~(columns < nr ? widest : 0);
 }
 
 typedef struct { /* the loop nests of a product, for many rows and for few */
@@ -371,45 +90,158 @@ static void find_nests(Gen *g, int node, Nests *n)
                             (long long)n->p.k, (long long)n->p.n);
 }
 
-/* Emits the functions that the product calls. */
-static void need_nests(Gen *g, const Nests *n)
+/* Returns the arguments of a product after the tables of tiles. */
+static const char *product_arguments(Gen *g, const Product *p)
 {
-    if (n->p.fixed && n->small)
-        return;
-    if (!n->always)
-        need_all_columns(g, &n->p);
-    if (n->small && n->small->small_m > 1)
-        emit_small_m(g, n->small, n->shape, n->p.k, n->p.ep);
-    if (n->copies)
-        emit_copied(g, &n->copied, n->shape, n->p.ep);
+    return arena_printf(g->a, "%s, x, ldx, w, y, ldy, %s, %s",
+                        p->fixed ? arena_printf(g->a, "%lld, 0, %lld",
+                                                (long long)p->fixed,
+                                                (long long)round16(p->n))
+                                 : "rows, from, to",
+                        p->ep.parts & EpBias ? "b" : "0",
+                        p->ep.parts & EpResidual ? "r, ldr" : "0, 0");
 }
 
+static void put_nest(Gen *g, const char *nest, const char *tables,
+                     const Product *p)
+{
+    put_call(g->shapes, use_kernel(g->kernels, nest),
+             arena_printf(g->a, "&s, %s, %s", tables, product_arguments(g, p)),
+             ";");
+}
+
+static Shape shape_of_nests(const Nests *n)
+{
+    const Product *p = &n->p;
+    return (Shape){ .tiles = p->t,
+                    .small = n->small,
+                    .k = p->k,
+                    .column = p->column,
+                    .step = is_blocked(p) ? p->t->k : p->k,
+                    .rows = is_blocked(p) ? SumRows : 0,
+                    .columns = is_blocked(p) ? SumColumns : 0,
+                    .ep = p->ep };
+}
+
+/* Emits the shape by which copies are multiplied. Returns its name. */
+static const char *put_copied_shape(Gen *g, const Product *c)
+{
+    const char *copy = arena_printf(g->a, "%s_%s",
+                                    c->ep.wide ? "widen" : "unpack",
+                                    dtype_word[c->from]);
+    put_shape(g, "copied",
+              &(Shape){ .tiles = c->t,
+                        .column = c->column,
+                        .rows = c->rows,
+                        .copy = use_kernel(g->kernels, copy),
+                        .row_bytes = c->line,
+                        .ep = c->ep });
+    return "copied";
+}
+
+/* Emits the function for many rows, which multiplies copies of the panels. */
+static void emit_copied(Gen *g, const Nests *n)
+{
+    Emit *e = g->shapes;
+    const int mark = emit_mark(e);
+    const Product *c = &n->copied;
+    Shape s = shape_of_nests(n);
+    let(e, "bytes", "%lld",
+        (long long)(c->t->nr * c->column + c->rows * c->line));
+    put(e, c->ep.wide ? "/* Computes the product below for many rows: widens "
+                        "panels and rows once. */\n"
+                      : "/* Computes the product below for many rows: unpacks "
+                        "each panel once. */\n");
+    matmul_prototype(g, arena_printf(g->a, "copied%s", n->shape), 0, n->p.ep);
+    put(e, "{\n");
+    s.copied = put_copied_shape(g, c);
+    put_shape(g, "s", &s);
+    put_tables(g, "of", c->t, widths_of(c),
+               heights_for(c->t, c->ep.wide ? 1 : c->least), c->ep);
+    put(e, "_Alignas(64) int8_t copy[$bytes];\n"
+           "\n");
+    put_nest(g, c->ep.wide ? "widened_product" : "copied_product", "of, copy",
+             &n->p);
+    put(e, "}\n\n");
+    emit_reset(e, mark);
+}
+
+/* Emits the tables of tiles for many rows; returns their names. */
+static const char *put_product_tables(Gen *g, const Product *p)
+{
+    const Tiling *t = p->t;
+    const unsigned widths = widths_of(p);
+    const Epilogue first = { .dtype = p->ep.dtype };
+    Epilogue more = first, last = p->ep;
+    Heights rows = heights_for(t, is_blocked(p) ? 1 : p->least);
+    if (p->fixed)
+        rows = heights_of(t, p->fixed);
+    if (!is_blocked(p)) {
+        put_tables(g, "of", t, widths, rows, p->ep);
+        return "of";
+    }
+    more.parts |= EpAccumulate;
+    last.parts |= EpAccumulate;
+    put_tables(g, "first", t, widths, rows, first);
+    put_tables(g, "more", t, widths, rows, more);
+    put_tables(g, "last", t, widths, rows, last);
+    return "first, more, last";
+}
+
+/* Emits nests for few rows, for many and for all others, in this order. */
 static void put_nests(Gen *g, const Nests *n)
 {
-    if (n->p.fixed && n->small) {
-        put_fixed_small_m(g, n->small, &n->p);
-        return;
-    }
-    if (n->small && n->small->small_m > 1)
-        put_small_m_call(g, n->small, n->shape, n->p.ep);
+    Emit *e = g->shapes;
+    const Product *p = &n->p;
+    const bool small = n->small && n->small->small_m > 1;
+    const bool large = !n->always && !(p->fixed && small);
+    const char *tables = "";
+    const Shape s = shape_of_nests(n);
+    let(e, "few", "%d", small ? n->small->small_m - 1 : 0);
+    let(e, "mr", "%d", n->copied_by.mr);
+    if (small || large)
+        put_shape(g, "s", &s);
+    if (small)
+        put_small_m_tables(g, "few", n->small,
+                           p->fixed ? (Heights){ (int)p->fixed, (int)p->fixed }
+                                    : (Heights){ 1, n->small->small_m - 1 },
+                           p->ep);
+    if (large)
+        tables = put_product_tables(g, p);
+    put(e, "\n");
+    if (small && !p->fixed)
+        put(e, "if (rows <= $few) {\n");
+    if (small)
+        put_nest(g, "small_m_product", "few", p);
+    if (small && !p->fixed)
+        put(e,
+            n->copies && large ? "} else if (rows > $mr) {\n" : "} else {\n");
+    else if (n->copies && large)
+        put(e, "if (rows > $mr) {\n");
     if (n->copies)
-        put_copied_call(g, &n->copied, n->shape, n->always);
-    if (!n->always)
-        matmul_body(g, &n->p);
+        put_call(e, arena_printf(g->a, "copied%s", n->shape),
+                 arena_printf(g->a, "rows, from, to, x, ldx, w%s, y, ldy%s",
+                              p->ep.parts & EpBias ? ", b" : "",
+                              p->ep.parts & EpResidual ? ", r, ldr" : ""),
+                 ";");
+    if (n->copies && large)
+        put(e, "} else {\n");
+    if (large)
+        put_nest(g, is_blocked(p) ? "blocked_product" : "large_product", tables,
+                 p);
+    if ((small && !p->fixed) || (n->copies && large))
+        put(e, "}\n");
 }
 
 static void put_prebuilt(Gen *g, const Nests *n)
 {
-    const Product *p = &n->p;
-    put_prebuilt_product(g, &(Shape){ .tiles = p->t,
-                                      .small = n->small,
-                                      .k = p->k,
-                                      .column = p->column,
-                                      .step = is_blocked(p) ? p->t->k : p->k,
-                                      .rows = SumRows,
-                                      .columns = SumColumns,
-                                      .copied = n->copies ? &n->copied : NULL,
-                                      .ep = p->ep });
+    Shape s = shape_of_nests(n);
+    if (n->copies)
+        s.copied = put_copied_shape(g, &n->copied);
+    put_shape(g, "s", &s);
+    put(g->shapes, "\n");
+    put_call(g->shapes, use_kernel(g->kernels, "product"),
+             arena_printf(g->a, "&s, %s", product_arguments(g, &n->p)), ";");
 }
 
 const char *need_matmul(Gen *g, int node)
@@ -430,8 +262,8 @@ const char *need_matmul(Gen *g, int node)
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
     const bool prebuilt = g->o->mode == EmitJit;
-    if (!prebuilt)
-        need_nests(g, &n);
+    if (!prebuilt && n.copies)
+        emit_copied(g, &n);
     let(e, "formula", "%s", epilogue_formula(g->a, ep));
     let(e, "k", "%lld", (long long)n.p.k);
     let(e, "n", "%lld", (long long)n.p.n);

@@ -1,5 +1,5 @@
-/* product_epilogue.c: emits the epilogues of products in comments, prototypes
- * and kernels. */
+/* product_epilogue.c: emits the epilogues of products in comments and
+ * prototypes. */
 #include "emit/product/products.h"
 
 const char *epilogue_formula(Arena *a, Epilogue ep)
@@ -39,37 +39,4 @@ void matmul_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep)
         ep.parts & EpBias ? "const float *b, " : "",
         ep.parts & EpResidual ? ", const float *r, int64_t ldr" : "");
     put_call(g->shapes, arena_printf(g->a, "static void %s", name), args, "");
-}
-
-const char *product_arguments(Gen *g, Epilogue ep)
-{
-    return arena_printf(g->a, "rows, from, to, x, ldx, w%s, y, ldy%s",
-                        ep.parts & EpBias ? ", b" : "",
-                        ep.parts & EpResidual ? ", r, ldr" : "");
-}
-
-void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args)
-{
-    const char *y = args.y ? args.y : args.sums;
-    if (ep.parts & EpBias)
-        put_call(g->shapes, use_kernel(g->kernels, "bias_rows"),
-                 arena_printf(g->a, "%s, %s, %s, %s", args.sums, args.sums,
-                              args.bias, args.size),
-                 ";");
-    if (ep.parts & EpAct)
-        put_call(g->shapes,
-                 use_kernel(g->kernels, arena_printf(g->a, "activate_rows_%s",
-                                                     act_text[ep.act].plain)),
-                 arena_printf(g->a, "%s, %s, %s", args.sums, args.sums,
-                              args.size),
-                 ";");
-    if (ep.parts & EpResidual)
-        put_call(g->shapes, use_kernel(g->kernels, "add_rows"),
-                 arena_printf(g->a, "%s, %s, %s, %s", y, args.sums,
-                              args.residual, args.size),
-                 ";");
-    else if (args.y)
-        put_call(g->shapes, use_kernel(g->kernels, "copy_rows"),
-                 arena_printf(g->a, "%s, %s, %s", args.y, args.sums, args.size),
-                 ";");
 }

@@ -15,10 +15,9 @@ typedef struct { /* a product and its loop nest */
     int least;      /* minimum number of rows of a call */
     Epilogue ep;
     /* only for products with copies (copied.c): */
-    int64_t packed; /* `column` before copying; 0: panels are not copied */
-    Dtype from;     /* dtype before copying */
-    int rows;       /* number of rows widened at once; 0: none */
-    int64_t line;   /* bytes of a widened row */
+    Dtype from;   /* dtype before copying */
+    int rows;     /* number of rows widened at once; 0: none */
+    int64_t line; /* bytes of a widened row */
 } Product;
 
 /* ---- product_epilogue.c ---- */
@@ -36,46 +35,48 @@ const char *epilogue_formula(Arena *a, Epilogue ep); /* returns e.g.
 /* Emits the prototype of a product's function. `rows` is the constant number of
  * rows, for a function without parts; 0: any number. */
 void matmul_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep);
-/* Returns the arguments for the parameters of matmul_prototype(). */
-const char *product_arguments(Gen *g, Epilogue ep);
-/* Calls of kernels that compute act(sums + bias) + residual if no tile does. */
-typedef struct {
-    const char *sums; /* address of the sums and floats between rows: "c, 32" */
-    const char *bias;
-    const char *y; /* destination; NULL: the sums are replaced */
-    const char *residual;
-    const char *size; /* numbers of rows and columns */
-} EpilogueArgs;
-void put_epilogue(Gen *g, Epilogue ep, EpilogueArgs args);
 
-/* ---- prebuilt.c ---- */
+/* ---- product_shape.c ---- */
 
-/* In code for libtcc: the members of struct `s`, which kernels of products
- * take. */
-typedef struct {
+typedef struct { /* members of a struct shape of kernels/products.c */
     const Tiling *tiles, *small; /* tilings; `small` NULL if M is never small */
     int64_t k, column;
-    int64_t step;          /* terms of a sum that are added at once, */
-    int rows, columns;     /* for a block of this many rows and columns */
-    const Product *copied; /* the product that uses copies; NULL: none does */
+    int64_t step;       /* terms of a sum that are added at once, */
+    int rows, columns;  /* for a block of this many rows and columns */
+    const char *copied; /* the shape by which copies are multiplied; NULL:
+                         * nothing is copied */
+    const char *copy;   /* of such a shape: the kernel that copies */
+    int64_t row_bytes;
     Epilogue ep;
 } Shape;
-void put_shape(Gen *g, const Shape *s);
-/* Emits the body of a product's function, a call of a prebuilt kernel. */
-void put_prebuilt_product(Gen *g, const Shape *s);
+typedef struct { /* rows of the lowest and of the highest tile */
+    int least, most;
+} Heights;
+/* Return the heights of tiles for `least` rows or more; for so many rows. The
+ * heights of a product's tiles differ by at most one. */
+Heights heights_for(const Tiling *t, int least);
+Heights heights_of(const Tiling *t, int64_t rows);
+/* Emit definitions of constants called `name`. Bit n of `widths` stands for
+ * tiles of n + 1 panels. */
+void put_shape(Gen *g, const char *name, const Shape *s);
+void put_tables(Gen *g, const char *name, const Tiling *t, unsigned widths,
+                Heights rows, Epilogue ep);
+void put_small_m_tables(Gen *g, const char *name, const Tiling *t, Heights rows,
+                        Epilogue ep);
+/* Returns the key of a tile. On scalar targets the tile does not prefetch,
+ * because their compiler may not support it. */
+TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep);
 
 /* ---- panels.c ---- */
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
-/* Returns the function for all rows and nr columns. The heights of its tiles
- * differ by at most one, because a low tile takes as long to read the panels as
- * a tall one. Tiles share the prefetch of the next panels. For calls of at
- * least `least` rows, the lowest tiles are left out. */
-const char *need_rows(Gen *g, const Tiling *t, int least, int nr, Epilogue ep);
-/* Like need_rows(), for a constant number of rows. */
-const char *need_fixed_rows(Gen *g, const Tiling *t, int64_t rows, int nr,
-                            Epilogue ep);
+/* Emits a product of constant numbers of rows and panels, for the arguments of
+ * multiply_panels() after the rows. */
+void put_fixed_panels(Gen *g, const Tiling *t, int64_t rows, int64_t panels,
+                      const char *args);
 int tile_steps(const Tiling *t, int step[4]); /* sets nr, then 32 and 16;
                                                * returns how many */
+/* Returns the widths of tiles for some columns; 0: any number. */
+unsigned widths_for(const Tiling *t, int64_t columns);
 /* Returns the suffix for the functions of one tiling, "_6x64" of attention, or
  * "" if the file has only one. */
 const char *panels_suffix(Gen *g, const Tiling *t);
@@ -84,17 +85,6 @@ const char *panels_suffix(Gen *g, const Tiling *t);
 const char *next_panels(Gen *g, const Tiling *t, const char *next);
 void put_tile(Gen *g, int mr, int nr, Epilogue ep,
               const char *const text[TileParameters]);
-
-/* ---- small_m.c ---- */
-
-/* Emits the function of a small-M product, for a `shape` such as
- * "_bias_relu_512x2048", and its call if M is small. `t` is the tiling of
- * TaskSmallM. */
-void emit_small_m(Gen *g, const Tiling *t, const char *shape, int64_t k,
-                  Epilogue ep);
-void put_small_m_call(Gen *g, const Tiling *t, const char *shape, Epilogue ep);
-/* Emits the body of a product with a small, constant number of rows. */
-void put_fixed_small_m(Gen *g, const Tiling *t, const Product *p);
 
 /* ---- matmul.c ---- */
 const char *need_matmul(Gen *g, int node);
@@ -110,12 +100,5 @@ bool has_fixed_product(const Gen *g, const Node *n);
  * the product uses no copies, or if its columns are too long. Otherwise sets
  * *copied, and *t to its tiling. */
 bool copied_product(const Gen *g, const Product *p, Product *copied, Tiling *t);
-const char *copies_kernel(Gen *g, const Product *p); /* returns the kernel that
-                                                      * copies a panel */
-/* Emits code that copies columns j to j + nr - 1 to `copy`. */
-void put_copies(Gen *g, const Product *p, int nr);
-/* Emits calls of `product`, a function for widened rows, for a few rows at a
- * time. `ep` is the epilogue of the original product. */
-void put_wide_rows(Gen *g, const Product *p, const char *product, Epilogue ep);
 
 #endif

@@ -203,14 +203,16 @@ static int longest_argument(const char *args)
     return longest;
 }
 
-/* Breaks the arguments at commas and aligns them after the parenthesis. If one
- * does not fit there, all arguments go on lines of their own. */
-void put_call(Emit *e, const char *head, const char *args, const char *tail)
+/* Breaks the arguments at commas and aligns them after the head, which ends in
+ * the opening character. If one does not fit there, all arguments go on lines
+ * of their own. `tail` begins with the closing character. */
+static void put_arguments(Emit *e, const char *head, const char *args,
+                          const char *tail)
 {
     const int width = 80 - 4 * emit_depth(e);
-    int indent = (int)strlen(head) + 1;
+    int indent = (int)strlen(head);
     Buffer s = { .arena = e->arena };
-    buffer_printf(&s, "%s(", head);
+    buffer_printf(&s, "%s", head);
     if (indent + longest_argument(args) > width) {
         indent = 4;
         buffer_printf(&s, "\n    ");
@@ -219,7 +221,7 @@ void put_call(Emit *e, const char *head, const char *args, const char *tail)
     while (*args) {
         const char *end = strstr(args, ", ");
         const int n = end ? (int)(end - args) + 1 : (int)strlen(args);
-        const int after = end ? 0 : 1 + (int)strlen(tail);
+        const int after = end ? 0 : (int)strlen(tail);
         const bool first = col == indent;
         if (!first && col + 1 + n + after > width) {
             buffer_printf(&s, "\n%*s", indent, "");
@@ -233,9 +235,21 @@ void put_call(Emit *e, const char *head, const char *args, const char *tail)
         args += end ? n + 1 : n;
     }
     const int mark = emit_mark(e);
-    let(e, "call", "%s)%s", s.at, tail);
+    let(e, "call", "%s%s", s.at, tail);
     put(e, "$call\n");
     emit_reset(e, mark);
+}
+
+void put_call(Emit *e, const char *head, const char *args, const char *tail)
+{
+    put_arguments(e, arena_printf(e->arena, "%s(", head), args,
+                  arena_printf(e->arena, ")%s", tail));
+}
+
+void put_items(Emit *e, const char *head, const char *items, const char *tail)
+{
+    put_arguments(e, arena_printf(e->arena, "%s{", head), items,
+                  arena_printf(e->arena, "}%s", tail));
 }
 
 /* ---- literals ---- */

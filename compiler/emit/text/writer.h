@@ -34,6 +34,8 @@ void emit_add(Emit *e, const Emit *part);           /* appends text verbatim */
 /* Appends a call or prototype, head(args)tail, wrapped at commas to 80
  * columns. */
 void put_call(Emit *e, const char *head, const char *args, const char *tail);
+/* Appends head{items}tail, wrapped likewise. */
+void put_items(Emit *e, const char *head, const char *items, const char *tail);
 const char *c_float(Arena *a, double x); /* returns a float literal in hex:
                                           * (0x1.8p+1f) */
 const char *c_string(Arena *a, const char *s, size_t n); /* returns text with

@@ -10,6 +10,7 @@ enum { MostRows = 16, MostPanels = 4 }; /* of a tiling's largest tile */
 
 _Static_assert(WaitingRows == 6,
                "kernels/products.c has waiting_tiles of so many");
+_Static_assert(FewIntegerRows == 4, "kernels/vector_tiles.c has so many");
 _Static_assert(ActNone == 0 && ActRelu == 1, "kernels/vector_tiles.c has Relu");
 _Static_assert(PrebuiltKinds == 17,
                "kernels/products.c has `tiles` of so many");
@@ -140,27 +141,35 @@ static void emit_waiting_tiles(Arena *a, Emit *e, const Target *t)
     put(e, "};\n");
 }
 
-static void emit_tile_names(Arena *a, Emit *e, const Target *t, int kind,
-                            int adds)
+/* Emits a table of tiles by rows. Returns its name. */
+static const char *emit_tile_rows(Arena *a, Emit *e, const Target *t, int kind,
+                                  int adds, int panels)
 {
+    const char *name = arena_printf(a, "tiles_%d_%d_%d", kind, adds, panels);
+    const char *tiles = "";
     for (int mr = 1; mr <= MostRows; mr++)
-        for (int panels = 1; panels <= MostPanels; panels++) {
-            let(e, "at", "[%d][%d][%d][%d]", kind, adds, mr - 1, panels - 1);
-            let(e, "tile", "%s",
-                tile_name(a, prebuilt_tile(t, kind, adds, mr, panels)));
-            put(e, "$at = $tile,\n");
-        }
+        tiles = arena_printf(a, "%s, %s", tiles,
+                             tile_name(a, prebuilt_tile(t, kind, adds, mr,
+                                                        panels)));
+    put_items(e, arena_printf(a, "static tile *const %s[] = ", name),
+              tiles + (sizeof ", " - 1), ";");
+    return name;
 }
 
-/* Emits the table that kernels/products.c reads. */
-static void emit_tile_table(Arena *a, Emit *e, const Target *t)
+/* Emits the tables that kernels/products.c reads. */
+static void emit_tile_tables(Arena *a, Emit *e, const Target *t)
 {
-    put(e, "static tile *const tiles[17][2][16][4] = {\n");
+    const char *all = "";
     for (int kind = 0; kind < PrebuiltKinds; kind++)
         for (int adds = 0; adds < 2; adds++)
-            if (is_tile(t, kind, adds))
-                emit_tile_names(a, e, t, kind, adds);
-    put(e, "};\n");
+            for (int panels = 1; panels <= MostPanels; panels++)
+                if (is_tile(t, kind, adds))
+                    all = arena_printf(a, "%s, [%d][%d][%d] = %s", all, kind,
+                                       adds, panels - 1,
+                                       emit_tile_rows(a, e, t, kind, adds,
+                                                      panels));
+    put_items(e, "static tile *const *const tiles[17][2][4] = ",
+              all + (sizeof ", " - 1), ";");
 }
 
 /* Returns e.g. "kernels_x86_64_v3". */
@@ -223,7 +232,7 @@ int main(int argc, char **argv)
     Emit *e = emit_new(a);
     use_all(k, &t);
     emit_kernels(k, e);
-    emit_tile_table(a, e, &t);
+    emit_tile_tables(a, e, &t);
     if (t.width == ATTN_PANEL)
         emit_waiting_tiles(a, e, &t);
     emit_table(a, k, e, argv[1]);

@@ -111,7 +111,8 @@ static void need_of_tile(Kernels *k, TileKey key)
 static bool tile_same(const TileKey *a, const TileKey *b)
 {
     return a->mr == b->mr && a->nr == b->nr && suffix_same(a, b)
-        && a->groups == b->groups && a->width == b->width
+        && a->groups == b->groups && a->apart == b->apart
+        && a->fetch_rows == b->fetch_rows && a->width == b->width
         && a->prebuilt == b->prebuilt && a->registers == b->registers;
 }
 
@@ -127,6 +128,17 @@ const char *use_tile(Kernels *k, TileKey key)
     vec_push(k->arena, &k->asked, new);
     need_of_tile(k, key);
     return new.name;
+}
+
+const char *use_tiles(Kernels *k, TileKey key, int low)
+{
+    const int most = key.mr;
+    if (most < key.fetch_rows)
+        key.epilogue &= ~EpPrefetch;
+    for (key.mr = low; key.mr <= most; key.mr++)
+        use_tile(k, key);
+    need_piece(k, "tile");
+    return arena_printf(k->arena, "tiles_%s", tiles_name(k->arena, key));
 }
 
 int kernels_count(const Kernels *k)
@@ -179,19 +191,113 @@ static int by_size(const void *a, const void *b)
                                       : (int)x->act - (int)y->act;
 }
 
+/* Returns the name of the macro for tiles of these rows: "TILES_3_TO_6". Bit n
+ * of `rows` stands for n + 1 rows. */
+static const char *table_macro(Arena *a, unsigned rows)
+{
+    const char *name = "TILES";
+    for (int mr = 1; rows >> (mr - 1); mr++) {
+        const bool before = mr > 1 && rows >> (mr - 2) & 1;
+        const bool has = rows >> (mr - 1) & 1, after = rows >> mr & 1;
+        if (has && (!before || !after))
+            name = arena_printf(a, "%s%s%d", name, before ? "_TO_" : "_", mr);
+    }
+    return name;
+}
+
+/* Emits the macro that defines tiles of these rows, and their table. */
+static void put_table_macro(Emit *e, unsigned rows)
+{
+    Arena *a = emit_arena(e);
+    const char *tiles = "", *names = "";
+    for (int mr = 1; rows >> (mr - 1); mr++) {
+        const bool has = rows >> (mr - 1) & 1;
+        if (has)
+            tiles = arena_printf(a,
+                                 "%s    TILE(tile_%dx##of, %d, nr, products, "
+                                 "does, act) \\\n",
+                                 tiles, mr, mr);
+        names = arena_printf(a, "%s%s%s", names,
+                             mr == 1       ? ""
+                             : mr % 4 == 1 ? ", \\\n        "
+                                           : ", ",
+                             has ? arena_printf(a, "tile_%dx##of", mr) : "0");
+    }
+    const char *text =
+        arena_printf(a,
+                     "#define %s(of, nr, products, does, act) \\\n%s"
+                     "    static tile *const tiles_##of[] = { \\\n"
+                     "        %s \\\n"
+                     "    };\n",
+                     table_macro(a, rows), tiles, names);
+    emit_raw(e, text, strlen(text));
+}
+
+typedef struct { /* a table of tiles */
+    TileKey key;
+    unsigned rows; /* bit n: it has a tile of n + 1 rows */
+} TileTable;
+typedef VEC(TileTable) TileTables;
+
+static void add_to_table(Arena *a, TileTables *tables, TileKey key)
+{
+    int i = 0;
+    for (; i < tables->n; i++) {
+        TileKey other = tables->at[i].key;
+        other.mr = key.mr;
+        other.groups = key.groups;
+        if (tile_same(&other, &key))
+            break;
+    }
+    if (i == tables->n)
+        vec_push(a, tables, ((TileTable){ .key = key }));
+    tables->at[i].rows |= 1u << (key.mr - 1);
+    tables->at[i].key.groups |= key.groups;
+}
+
+static void emit_tables(Arena *a, Emit *e, const TileTables *tables)
+{
+    if (tables->n)
+        put(e,
+            "/* Each line defines tiles, and a table of them by rows - 1. */\n");
+    for (int i = 0; i < tables->n; i++) {
+        bool is_first = true;
+        for (int j = 0; j < i; j++)
+            is_first &= tables->at[i].rows != tables->at[j].rows;
+        if (is_first)
+            put_table_macro(e, tables->at[i].rows);
+    }
+    for (int i = 0; i < tables->n; i++)
+        emit_tile_table(e, tables->at[i].key,
+                        table_macro(a, tables->at[i].rows));
+    if (tables->n)
+        put(e, "\n");
+}
+
 static void emit_tiles(const Kernels *k, Emit *e)
 {
     VEC(const TileKey *) tiles = { 0 };
+    TileTables tables = { 0 };
+    bool single = false;
     for (int i = 0; i < k->asked.n; i++)
         if (k->asked.at[i].tile)
             vec_push(k->arena, &tiles, k->asked.at[i].tile);
-    if (!tiles.n)
-        return;
-    qsort(tiles.at, (size_t)tiles.n, sizeof *tiles.at, by_size);
-    put(e, "/* Each tile has rows, columns, products and flags. */\n");
+    if (tiles.n)
+        qsort(tiles.at, (size_t)tiles.n, sizeof *tiles.at, by_size);
     for (int i = 0; i < tiles.n; i++)
+        if (tiles.at[i]->fetch_rows)
+            add_to_table(k->arena, &tables, *tiles.at[i]);
+    emit_tables(k->arena, e, &tables);
+    for (int i = 0; i < tiles.n; i++) {
+        if (tiles.at[i]->fetch_rows)
+            continue;
+        if (!single)
+            put(e, "/* Each tile has rows, columns, products and flags. */\n");
+        single = true;
         emit_tile(e, *tiles.at[i]);
-    put(e, "\n");
+    }
+    if (single)
+        put(e, "\n");
 }
 
 /* Emits e.g. "#define EACH_ROW(DO) DO(0) DO(1)". */

@@ -22,6 +22,9 @@ typedef struct {
     bool wide;      /* copies of int8 in 16 bits */
     bool groups;    /* int4: multiplies the sum of a group by its step;
                        set by use_tile() */
+    bool apart;     /* panels of C, bias and residual are ldp apart, not 16 */
+    int fetch_rows; /* fewest rows with which tiles of a table prefetch; 0: the
+                       tile is in no table */
     int width;
     bool prebuilt; /* one of attnc's own, for code of libtcc; it has all
                       parameters at any width */
@@ -35,7 +38,7 @@ typedef struct {
  *            float *c, int64_t ldc,            mr x nr
  *            const float *bias,                [nr]
  *            const float *residual, int64_t ldr,
- *            int64_t act,                      Activation: EpAny
+ *            int64_t act,                      Activation: EpAny; else unused
  *            const T *next,                    EpPrefetch, EpAny: a panel to
  *                                              prefetch; if nr > 16, also the
  *                                              one at + ldb; else unused
@@ -43,14 +46,14 @@ typedef struct {
  *                                              advances by so many T's a line
  *                                              of b: line_numbers(), or less
  *                                              if tiles share these panels
- *            int64_t ldp,                      EpAny: distance of panels of C,
- *                                              bias and residual; else 16
+ *            int64_t ldp,                      EpAny, apart: distance of panels
+ *                                              of C, bias and residual
  *            const struct waiting *w);         EpPowers, EpRescale: pending
  *                                              rows (kernels/attention.c)
- * A tile lacks parameters that it does not use (tile_has()), unless it is
- * prebuilt. T is number_type(dtype); bf16 is widened as it is read. Each output
- * is summed over k in order, one FMA each, in its own lane, so its bits are the
- * same for every mr, nr, width and compiler.
+ * Only EpPowers and EpRescale have fewer parameters (tile_has()). T is
+ * number_type(dtype); bf16 is widened as it is read. Each output is summed over
+ * k in order, one FMA each, in its own lane, so its bits are the same for every
+ * mr, nr, width and compiler.
  *
  * For integers (int8, int4, int4g64) b is complete panels, ldb bytes apart
  * (formats.h). Their -128 times the sum of a column includes all that is
@@ -87,6 +90,7 @@ bool tile_has(TileKey k, TileParameter p);
 const char *tile_arguments(Arena *a, TileKey k,
                            const char *const text[TileParameters]);
 const char *tile_name(Arena *a, TileKey k);   /* "tile_6x64_bias_relu" */
+const char *tiles_name(Arena *a, TileKey k);  /* "64_bias_relu", for all mr */
 const char *tile_suffix(Arena *a, TileKey k); /* "_bias_relu" */
 bool suffix_same(const TileKey *a, const TileKey *b);
 const char *number_type(Dtype d); /* returns "float" or "int8_t" */
@@ -96,6 +100,8 @@ int line_numbers(Dtype d);
 const char *rows_type(Arithmetic a); /* A's: "float" or "uint8_t" */
 bool tile_prefetches(TileKey k);     /* true if it uses `next` */
 void emit_tile(Emit *e, TileKey k);
+/* Emits a line that invokes `macro` for a table of tiles. */
+void emit_tile_table(Emit *e, TileKey k, const char *macro);
 /* Return the pieces of kernels/ that a tile's line names: its macro, and the
  * function of its sums. */
 const char *tile_macro(TileKey k);
@@ -128,6 +134,9 @@ typedef VEC(const char *) ParameterNames;
 ParameterNames kernel_parameters(const Kernels *k, const char *name);
 /* Records the need; returns the function's name. */
 const char *use_tile(Kernels *k, TileKey key);
+/* Records the need of tiles of `low` to key.mr rows, for a key with fetch_rows;
+ * returns the name of their table, "tiles_64_bias". */
+const char *use_tiles(Kernels *k, TileKey key, int low);
 const char *use_kernel(Kernels *k, const char *name);
 void use_all_kernels(Kernels *k); /* all `//: kernel` pieces */
 /* Emits all kernels in dependency order: definitions, or prototypes for the

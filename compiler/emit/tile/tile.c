@@ -37,9 +37,15 @@ bool suffix_same(const TileKey *a, const TileKey *b)
         && a->arithmetic == b->arithmetic && a->wide == b->wide;
 }
 
+const char *tiles_name(Arena *a, TileKey k)
+{
+    return arena_printf(a, "%d%s%s", k.nr, tile_suffix(a, k),
+                        k.apart ? "_apart" : "");
+}
+
 const char *tile_name(Arena *a, TileKey k)
 {
-    return arena_printf(a, "tile_%dx%d%s", k.mr, k.nr, tile_suffix(a, k));
+    return arena_printf(a, "tile_%dx%s", k.mr, tiles_name(a, k));
 }
 
 bool tile_prefetches(TileKey k)
@@ -52,8 +58,6 @@ bool tile_has(TileKey k, TileParameter p)
     if (k.epilogue & (EpPowers | EpRescale))
         return p < TileBias || p == TileNext || p == TileAhead
             || p == TileWaiting;
-    if (p == TileAct || p == TileLdp)
-        return k.prebuilt || k.epilogue & EpAny;
     return p != TileWaiting;
 }
 
@@ -105,21 +109,28 @@ static const char *tile_does(Arena *a, TileKey k)
         int part;
         const char *word;
     } parts[] = {
-        { EpBias, "TileBias" },         { EpAct, "TileAct" },
-        { EpResidual, "TileResidual" }, { EpAccumulate | EpRescale, "TileAdd" },
-        { EpPrefetch, "TilePrefetch" },
+        { EpBias, "TileBias" },
+        { EpAct, "TileAct" },
+        { EpResidual, "TileResidual" },
+        { EpAccumulate | EpRescale, "TileAdd" },
     };
     const int has = k.epilogue | (tile_prefetches(k) ? EpPrefetch : 0);
     const char *s = "";
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (has & parts[i].part)
-            s = arena_printf(a, "%s%s%s", s, *s ? " | " : "", parts[i].word);
-    /* few rows of int4 reach the next lines quickly */
-    if (has & EpPrefetch && dtype_shared(k.dtype) && k.mr < FewIntegerRows)
-        s = arena_printf(a, "%s | TileNear", s);
+            s = arena_printf(a, "%s | %s", s, parts[i].word);
     if (k.arithmetic == ArithmeticInt15)
-        s = arena_printf(a, "%s%sTileInt15", s, *s ? " | " : "");
-    return *s ? s : "0";
+        s = arena_printf(a, "%s | TileInt15", s);
+    if (k.apart)
+        s = arena_printf(a, "%s | TileApart", s);
+    /* few rows of int4 reach the next lines quickly */
+    if (has & EpPrefetch && dtype_shared(k.dtype))
+        s = arena_printf(a, "%s | TileNear", s);
+    if (has & EpPrefetch && k.fetch_rows > 1)
+        s = arena_printf(a, "%s | %d * TilePrefetch", s, k.fetch_rows);
+    else if (has & EpPrefetch)
+        s = arena_printf(a, "%s | TilePrefetch", s);
+    return *s ? s + (sizeof " | " - 1) : "0";
 }
 
 /* True if a tile's line, not its caller, chooses the epilogue. */
@@ -149,24 +160,36 @@ const char *tile_products(Arena *a, TileKey k)
                                                       : "dots");
 }
 
-void emit_tile(Emit *e, TileKey k)
+/* Returns the arguments of a macro after the name and the rows. */
+static const char *tile_line(Arena *a, TileKey k)
 {
-    Arena *a = emit_arena(e);
-    int rows, columns;
-    const char *size = arena_printf(a, "%s, %d, %d", tile_name(a, k), k.mr,
-                                    k.nr);
     const char *act = !is_fixed(k) ? ""
                     : k.epilogue & EpAct
                         ? arena_printf(a, ", v_%s", act_text[k.act].plain)
                         : ", 0";
+    return arena_printf(a, "%d, %s, %s%s", k.nr, tile_products(a, k),
+                        tile_does(a, k), act);
+}
+
+void emit_tile_table(Emit *e, TileKey k, const char *macro)
+{
+    Arena *a = emit_arena(e);
+    put_call(e, macro,
+             arena_printf(a, "%s, %s", tiles_name(a, k), tile_line(a, k)), "");
+}
+
+void emit_tile(Emit *e, TileKey k)
+{
+    Arena *a = emit_arena(e);
+    int rows, columns;
+    const char *head = arena_printf(a, "%s, %d", tile_name(a, k), k.mr);
     put_call(e, tile_macro(k),
              tile_of_tiles(k, &rows, &columns)
-                 ? arena_printf(a, "%s, %d, %d, %d, %d, sizeof(%s), sizeof(%s)",
-                                size,
-                                prebuilt_kind(k.dtype, k.arithmetic, k.wide),
-                                (k.epilogue & EpAccumulate) != 0, rows, columns,
-                                rows_type(k.arithmetic), number_type(k.dtype))
-                 : arena_printf(a, "%s, %s, %s%s", size, tile_products(a, k),
-                                tile_does(a, k), act),
+                 ? arena_printf(
+                       a, "%s, %d, %d, %d, %d, %d, sizeof(%s), sizeof(%s)",
+                       head, k.nr, prebuilt_kind(k.dtype, k.arithmetic, k.wide),
+                       (k.epilogue & EpAccumulate) != 0, rows, columns,
+                       rows_type(k.arithmetic), number_type(k.dtype))
+                 : arena_printf(a, "%s, %s", head, tile_line(a, k)),
              "");
 }
