@@ -1,6 +1,6 @@
-/* call_sizes.c: finds each task's share of the model's time, and the sizes at
- * which the workloads call the task. Calls are divided into blocks of rows and
- * among threads as in emitted code (emit/step/thread_split.c,
+/* call_sizes.c: computes each task's share of the model's time, and the sizes
+ * with which the workloads call the task. Calls are divided into blocks of rows
+ * and among threads as in emitted code (emit/step/thread_split.c,
  * emit/attention/kv_cache.c). */
 #include <math.h>
 #include <string.h>
@@ -28,7 +28,8 @@ static int64_t blocks_of(int64_t n, int64_t block)
     return (n + block - 1) / block;
 }
 
-/* Returns the number of threads that share a step of this much work. */
+/* Returns the number of threads that share a step of `rows` rows, each with
+ * this much work. */
 static int64_t parts_of(const Plan *p, int64_t rows, int64_t work, int threads)
 {
     const int64_t least = least_work_rows(p);
@@ -75,7 +76,7 @@ static int64_t keys_of_sequence(const Plan *p, int node,
 }
 
 /* Returns the size of the attention call for one head of sequence `s`.
- * Sequences with the same source share one call, unless a mask or bias
+ * Sequences with the same source share a call, unless a mask or bias
  * distinguishes them. */
 static CallSize attention_size(const Plan *p, int node,
                                const struct attn_batch *b, int64_t s,
@@ -98,8 +99,7 @@ static CallSize attention_size(const Plan *p, int node,
     u.parts = between(1, pairs * step_work(p, node) / p->target.part_work,
                       between(1, n->heads * b->sequences, threads));
     u.calls = (double)n->heads / (double)u.parts
-            / (double)(end - s); /* each sequence has this size, so they share
-                                  * the call */
+            / (double)(end - s); /* all sequences of the call have this size */
     return u;
 }
 
@@ -128,15 +128,16 @@ static void add_size(Sizes *s, CallSize u, const Work *w)
     vec_push(s->a, &s->all, u);
 }
 
-/* True if a product of this size uses the small-M task, if the plan has one. */
+/* True if a product of this size uses the small-M task, provided that the plan
+ * has one. */
 static bool is_small_m(const Plan *p, int node, const CallSize *u)
 {
     return plan_task(p, TaskSmallM, node)
         && u->rows < tiling_parameters[Tiling_small_m].most;
 }
 
-/* Adds a workload's calls of the task at a node. Returns false if there are
- * none. */
+/* Adds the calls that a workload makes of the task at a node. Returns false if
+ * there are none. */
 static bool add_node(Sizes *s, int node, const Work *w)
 {
     const Plan *p = s->p;
@@ -160,7 +161,8 @@ static double size_work(const CallSize *u)
     return u->calls * (double)u->rows * (double)(u->count > 0 ? u->count : 1);
 }
 
-/* Keeps the four sizes with the most work, because timing all takes long. */
+/* Keeps only the four sizes with the most work, because timing all of them
+ * takes long. */
 static void keep_largest(CallSizes *sizes)
 {
     enum { Kept = 4 };
@@ -210,8 +212,8 @@ static int bound_of(const Spent *s)
     return most;
 }
 
-/* Returns the least time of a task on this machine, or of all tasks if t is
- * NULL. Assumes that no data comes from beyond the level `farthest`. */
+/* Returns the minimum time of a task on this machine, or of all tasks if t is
+ * NULL, assuming that all data is at the level `farthest` or nearer. */
 static Spent spent_by(TuneReport *r, const Task *t, const Works *works,
                       Level farthest)
 {
@@ -236,8 +238,8 @@ static Spent spent_by(TuneReport *r, const Task *t, const Works *works,
     return sum;
 }
 
-/* Sets the limit of a task: of one call or, if the task's candidates are
- * complete models, of all workloads. */
+/* Sets the limit of a task: for one call, or for all workloads if the
+ * candidates are complete models. */
 static void set_limit(TuneReport *r, TuneTask *t, const Works *works,
                       Level farthest)
 {
@@ -270,8 +272,8 @@ bool tune_beats_limits(const TuneReport *r)
 }
 
 /* Sets the limits. If a task was faster than its limit, its data must have come
- * from a nearer level. If it beats even the limit of L1, raises the machine's
- * rates. */
+ * from a nearer level. If it was faster than the limit of L1, raises the
+ * machine's rates. */
 void tune_limits(TuneReport *r, const Works *works)
 {
     for (int i = 0; i < r->task.n; i++) {
@@ -286,6 +288,6 @@ void tune_limits(TuneReport *r, const Works *works)
         const double more = (1 + 1e-9) * t->limit / best;
         r->rates.fma *= more;
         r->rates.read[LevelL1] *= more;
-        i = -1; /* start again, because the rates apply to all tasks */
+        i = -1; /* starts again, because the raised rates apply to all tasks */
     }
 }

@@ -1,14 +1,14 @@
 /* cost_model.c: lists the tilings of a task and predicts their times. For each
- * size at which a task is called, the cost model counts the multiply-adds and
- * loads of a register tile, and finds the cache level that its operands come
- * from. It only ranks candidates; measurement decides. */
+ * size with which a task is called, the cost model counts the multiply-adds and
+ * loads of a register tile, and finds the cache level from which its operands
+ * come. The model only ranks candidates; measurements decide. */
 #include <math.h>
 
 #include "tune/tuner.h"
 
-static const int ports = 2;   /* FMAs per cycle, and loads per cycle */
+static const int ports = 2;   /* FMAs per cycle, also loads per cycle */
 static const int latency = 4; /* cycles until an FMA's result is ready */
-static const double call_cycles = 30; /* cycles to call a tile */
+static const double call_cycles = 30; /* cycles per call of a tile */
 
 bool tiling_fits(const Target *t, const Tiling *tiling)
 {
@@ -73,22 +73,22 @@ static int64_t columns(const CostModel *m)
     return most(round16(s->d_v), ATTN_PAGE);
 }
 
-/* Adds from, 2 from, 4 from and so on, while below `end`. */
+/* Adds `from` and its doublings (2x, 4x, ..) that are below `end`. */
 static void add_doubles(Values *v, int64_t from, int64_t end)
 {
     for (int64_t x = from > 0 ? from : 1; x < end; x *= 2)
         add_value(v, x);
 }
 
-/* True if all calls have fewer rows than the default tile. Then the height of
- * the tile is not tuned, because the default is good for larger calls. */
+/* True if all calls have fewer rows than the default tile. In that case the
+ * tile height is not tuned, because the default is good for larger calls. */
 static bool less_than_tile(const CostModel *m)
 {
     return m->rows < m->task->defaults.mr;
 }
 
-/* Returns the values to try for a parameter of `t`, other than its present one,
- * in rising order. */
+/* Returns the values to try for a parameter of `t`, except its present value,
+ * in ascending order. */
 static Values parameter_values(const CostModel *m, int parameter,
                                const Tiling *t)
 {
@@ -146,9 +146,9 @@ static bool has_parameter(const CostModel *m, int parameter)
     return (tiling_parameters[parameter].tasks & On(m->task->key.kind)) != 0;
 }
 
-/* Adds the tiling if its values are valid and its tile fits in the registers,
- * and either has enough accumulators to keep the FMA units busy or is as tall
- * as the calls. */
+/* Adds the tiling if its values are valid. The tile of a product must also fit
+ * in the registers, and either have enough accumulators to keep the FMA units
+ * busy or be as tall as the calls. */
 static void add_tiling(Arena *a, const CostModel *m, Tilings *to,
                        const Tiling *t)
 {
@@ -163,8 +163,8 @@ static void add_tiling(Arena *a, const CostModel *m, Tilings *to,
 
 /* ---- space ---- */
 
-/* Adds all combinations of values for the parameters from index `parameter`
- * on. */
+/* Adds all combinations of values for parameter number `parameter` and all
+ * later parameters. */
 static void fill(Arena *a, const CostModel *m, Tilings *to, Tiling t,
                  int parameter)
 {
@@ -192,7 +192,8 @@ Tilings tiling_space(Arena *a, const CostModel *m)
     return all;
 }
 
-/* Returns the nearest value above (`up`) or below `now`; 0 if there is none. */
+/* Returns the next value above `now` if `up` is set, or below it; 0 if there is
+ * none. */
 static int32_t step_from(const Values *v, int32_t now, bool up)
 {
     int32_t best = 0;
@@ -228,7 +229,7 @@ Tilings tiling_neighbours(Arena *a, const CostModel *m, const Tiling *t)
 static double rate(const CostModel *m, Level level)
 {
     const double r = m->rates->read[level];
-    return (r > 0 ? r : 1e10) / m->threads; /* share of one thread */
+    return (r > 0 ? r : 1e10) / m->threads; /* rate of one thread */
 }
 
 static double cycle_rate(const CostModel *m)
@@ -236,9 +237,9 @@ static double cycle_rate(const CostModel *m)
     return m->rates->fma / m->threads / (2.0 * ports * m->plan->target.width);
 }
 
-/* Returns the seconds of a product of rows x k with k x n whose B is in cache.
- * Tiles have even heights, and each column of tiles reads its part of B
- * again. */
+/* Returns the seconds of a product of rows x k with k x n, whose B is in a
+ * cache. Tiles have roughly equal heights, and each column of tiles reads its
+ * part of B again. */
 static double product_seconds(const CostModel *m, const Tiling *t, double rows,
                               double k, double n, double k_block)
 {
@@ -252,15 +253,15 @@ static double product_seconds(const CostModel *m, const Tiling *t, double rows,
     double seconds = times * cycles / cycle_rate(m);
     const double l1 = (double)m->machine->cache[LevelL1];
     const double near = fmin(k, k_block) * 4;
-    if (near * (t->nr + mr) > l1) /* every tile reads B again */
+    if (near * (t->nr + mr) > l1) /* each tile reads B again */
         seconds += (tiles - 1) * n * k * 4 / rate(m, LevelL2) / 2;
-    if (near * rows > l1 / 2) /* every column reads A again */
+    if (near * rows > l1 / 2) /* each column reads A again */
         seconds += ceil(n / t->nr) * rows * k * 4 / rate(m, LevelL2) / 4;
     return seconds;
 }
 
-/* Returns the seconds of computing and reading, which overlap if B is
- * prefetched. */
+/* Returns the seconds of computing and reading together. They overlap more if B
+ * is prefetched. */
 static double together(double compute, double read, bool prefetch)
 {
     return fmax(compute, read) + (prefetch ? 0.1 : 0.4) * fmin(compute, read);

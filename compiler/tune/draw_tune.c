@@ -1,7 +1,7 @@
-/* draw_tune.c: draws the search of a tuning as SVG, with a small plot per task.
- * It shows the times of the candidates relative to the default, in the order in
- * which they were first timed or removed. Colours follow the reader's light or
- * dark mode; shapes repeat their meaning. */
+/* draw_tune.c: draws the search of a tuning as SVG, with a small plot per task:
+ * the times of the candidates relative to the default, in the order in which
+ * they were first timed or removed. Colours follow the reader's light or dark
+ * mode; shapes express the same as colours. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,10 +9,10 @@
 #include "draw/plot.h"
 #include "tune/tune_report.h"
 
-/* sizes in pixels */
+/* pixels */
 static const double top = 92, plot_width = 270, plot_height = 150,
                     plot_left = 40, head = 40, below = 58, apart = 28;
-enum { Letters = 44 };           /* maximum length of the name above a plot */
+enum { Letters = 44 };           /* maximum length of the title of a plot */
 static const double highest = 2; /* top of the scale; the default is at 1 */
 
 typedef VEC(const Candidate *) Shown; /* candidates in the order in which they
@@ -24,7 +24,7 @@ typedef struct {
     const TuneReport *r;
     int plots, across; /* number of tasks that were timed; plots per line */
     double width, height;
-    /* state of the plot being drawn: */
+    /* state of the current plot: */
     const TuneTask *t;
     double default_seconds; /* seconds of a run with the default tiling */
     Shown shown;
@@ -67,7 +67,7 @@ static void measure_chart(Picture *d, const TuneTask *t, Area at)
     }
     if (t->limit > 0)
         scale_widen(&y, t->limit / d->default_seconds);
-    /* the default stays first */
+    /* the default remains the first */
     qsort(d->shown.at + 1, (size_t)d->shown.n - 1, sizeof *d->shown.at,
           by_time);
     scale_widen(&x, 0);
@@ -77,7 +77,7 @@ static void measure_chart(Picture *d, const TuneTask *t, Area at)
     d->plot = plot_new(&d->out, at, x, y);
 }
 
-/* Returns the point for a time. Times above the scale are drawn at its top. */
+/* Returns the point for a time. Times beyond the scale are at its upper end. */
 static Point place_of(const Picture *d, int i, double seconds)
 {
     return plot_point(&d->plot, i, fmin(highest, seconds / d->default_seconds));
@@ -146,7 +146,7 @@ static void put_lines(Picture *d)
     buffer_printf(&d->out, "H%.1f\"/>\n", at->x + at->w);
 }
 
-/* Draws a square at the default and a ring around the chosen candidate. */
+/* Draws a square around the default and a ring around the chosen candidate. */
 static void put_chosen(Picture *d)
 {
     const Candidate *best = task_stands(d->t);
@@ -158,8 +158,8 @@ static void put_chosen(Picture *d)
                      place_of(d, i, best->seconds), NULL);
 }
 
-/* If another candidate looks faster than the chosen one, prints below the plot
- * why it was not chosen. */
+/* If another candidate seems faster than the chosen one, prints the reason why
+ * it was not chosen below the plot. */
 static void put_reason(Picture *d)
 {
     const Candidate *stands = task_stands(d->t);

@@ -1,6 +1,6 @@
-/* end_to_end.c: runs the complete model with default and with tuned tilings on
- * all workloads, because the search times tasks alone. Tilings that make the
- * model slower are reverted. */
+/* end_to_end.c: compares the complete model with default tilings and with tuned
+ * ones on all workloads, because the search only times single tasks. Tilings
+ * that make the model slower are reverted. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,8 @@ enum { LeastPairs = 6, Interims = 2 };
 
 /* ---- comparing ---- */
 
-/* Compiles both models. Returns false if one does not compile. */
+/* Compiles the model with default tilings and with tuned ones. Returns false if
+ * either does not compile. */
 static bool build_both(Tuner *t, TuneTask *both)
 {
     const Choices choices[] = { { 0 }, tuner_choices(t, NULL) };
@@ -28,9 +29,10 @@ static bool build_both(Tuner *t, TuneTask *both)
     return c[0].code.text && c[1].code.text;
 }
 
-/* Adds the result of one workload to the report. It is slower if the test that
- * decides on candidates, with the sign reversed, says so, and the interval is
- * without any gain. `seconds` is [pairs][2][works]: default, tuned. */
+/* Adds the result of one workload to the report. The workload counts as slower
+ * if the test of a decision, with the sign reversed, says so and its whole
+ * interval is below 1. `seconds` is [pairs][2][works], default before tuned.
+ * Returns true if it is slower. */
 static bool add_workload(Tuner *t, int work, const double *seconds, int pairs,
                          int comparison)
 {
@@ -53,9 +55,9 @@ static bool add_workload(Tuner *t, int work, const double *seconds, int pairs,
     return end.slower;
 }
 
-/* Compares the models in pairs of runs until `until`, and adds the results to
- * the report. Stops after half of the time if a workload is slower by then.
- * Returns why the tuned model cannot be used, or NULL. */
+/* Compares the default and the tuned model in pairs of runs until `until`, and
+ * adds the results to the report. Stops early if a workload is already slower.
+ * Returns the reason if the tuned model cannot be used, else NULL. */
 static const char *compare_models(Tuner *t, double until, int comparison)
 {
     static const int who[] = { 0, 1 };
@@ -96,7 +98,7 @@ static const char *compare_models(Tuner *t, double until, int comparison)
 
 /* ---- taking back ---- */
 
-/* Removes the records of reverted tasks, and restores those that they
+/* Removes the records of reverted tasks and restores the records that these
  * replaced. */
 static void undo(Records *r, Arena *a, void *with)
 {
@@ -132,8 +134,8 @@ static bool works_in(const Tuner *t, const Task *task, const Work *w)
 }
 
 /* Reverts the tilings that this run found for the tasks of a workload, or for
- * all tasks if w is NULL. Tilings from older records stay. Returns the number
- * of reverted tasks. */
+ * all tasks if w is NULL. Does not revert tilings from older records. Returns
+ * the number of reverted tasks. */
 static int drop(Tuner *t, const Work *w, const char *why)
 {
     int n = 0;
@@ -148,9 +150,9 @@ static int drop(Tuner *t, const Work *w, const char *why)
     return n;
 }
 
-/* Reverts the tilings of the slower workloads from result number `first` on, or
- * all if the model is `bad`. Returns the number of reverted tasks, or -1 if
- * nothing is slower. */
+/* Reverts the tilings in workloads that are slower, in the results from number
+ * `first` on. If the model cannot be used (`bad`), reverts all. Returns the
+ * number of reverted tasks, or -1 if nothing is slower. */
 static int answer(Tuner *t, int first, const char *bad)
 {
     Fault why;
@@ -177,7 +179,8 @@ static int answer(Tuner *t, int first, const char *bad)
     return slower ? n : -1;
 }
 
-/* True if a tiling is in use that this run found, or an older record has. */
+/* True if a tiling in use is not the default and comes from an older record
+ * (`reused`) or from this run (not `reused`). */
 static bool any_differs(const Tuner *t, bool reused)
 {
     for (int i = 0; i < t->report.task.n; i++)
@@ -187,8 +190,9 @@ static bool any_differs(const Tuner *t, bool reused)
     return false;
 }
 
-/* Compares both models. If a workload is slower, reverts the tilings of its
- * tasks and compares again, while there is time and a choice left. */
+/* Compares the tuned model with the default one. If a workload is slower,
+ * reverts the tilings of its tasks and compares again, until time runs out or
+ * no tuned tiling is left. */
 void end_to_end(Tuner *t, double until)
 {
     TuneReport *r = &t->report;

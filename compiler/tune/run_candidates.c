@@ -1,13 +1,14 @@
-/* run_candidates.c: checks and times candidates in the child process: a task
- * alone, or complete models.
+/* run_candidates.c: checks and times candidates in the child process.
+ * Candidates are functions for a single task, or complete models.
  *
- * A task runs at the sizes at which its model calls it. Weights, keys and
- * values rotate through a buffer as large as the data that the model reads
- * before it reads the same data again. So they come from the same cache level
- * as in the model. Inputs and outputs stay in near caches.
+ * A task runs with the sizes with which its model calls it. Weights, keys and
+ * values are read in rotation from a buffer. The buffer is as large as the data
+ * that the model reads before it reads the same data again, so they come from
+ * the same cache level as in the model. Inputs and outputs stay in near caches.
  *
- * Complete models run the workloads of attnc bench, for tilings that cannot be
- * timed with a single task, and for the end-to-end comparison. */
+ * Complete models run the workloads of attnc bench. They are needed for tilings
+ * that cannot be timed with a single task, and for the end-to-end
+ * comparison. */
 #include <dlfcn.h>
 #include <math.h>
 #include <string.h>
@@ -15,11 +16,12 @@
 #include "tune/tuner.h"
 
 /* ---- code, time ---- */
-/* Loads the code for the rest of the process. Sets *at to the function. */
+/* Loads code, which stays loaded until the process ends. Sets *at to the
+ * function. */
 static bool code_load(const Code *c, const char *symbol, const Target *t,
                       void **at, Fault *why)
 {
-    JitCode jit; /* not freed: needed until the child ends */
+    JitCode jit; /* never freed, because the child needs it until it ends */
     if (!c->object)
         return jit_function(&jit, at, c->text, symbol, t, why);
     void *library = dlopen(c->object, RTLD_NOW | RTLD_LOCAL);
@@ -27,9 +29,9 @@ static bool code_load(const Code *c, const char *symbol, const Target *t,
     return *at || fault(why, ExitBackend, "cannot load it: %s", dlerror());
 }
 
-/* Returns the mean seconds of *n calls. If *n is 0, first sets it to the number
- * of calls that take more than `least` seconds, so that the reading is
- * accurate; it is then the same for all candidates. */
+/* Returns the mean seconds of *n calls. If *n is 0, first sets it to a number
+ * of calls that takes more than `least` seconds, so that the reading is
+ * accurate. All candidates then use this number. */
 static double time_calls(void call(void *with), void *with, int64_t *n,
                          double least)
 {
@@ -52,10 +54,10 @@ typedef void TaskFunction(void *const *at, const int64_t *n);
 
 enum {
     MostWorks = 4,
-    Guard = 64, /* floats after a result, which must not change */
+    Guard = 64, /* floats after the result, which must remain unchanged */
     Odd = 3     /* number of other sizes to check */
 };
-/* minimum duration of one reading of the clock: of a task, of a model */
+/* minimum seconds of one reading of the clock, for tasks and for models */
 static const double least_task = 0.0002, least_model = 0.0005;
 
 typedef struct {
@@ -63,7 +65,7 @@ typedef struct {
     const CostModel *m;
     const RotatingBuffer *weights;
     const TuneTask *task;
-    /* used only in the child: */
+    /* only in the child: */
     TaskFunction **call; /* functions of the candidates */
     struct attn_pool *pool;
     const struct attn_parallel *parallel;
@@ -71,14 +73,14 @@ typedef struct {
     int32_t *page;
     int64_t ldx, ldy, floats; /* strides of x and y in elements; floats in y */
     int64_t next;             /* next place in the rotating buffer */
-    int64_t repeats[8];       /* calls per reading, by size; 0: not yet known */
+    int64_t repeats[8];       /* calls per reading, by size; 0: unknown */
 } TaskRun;
 
 typedef struct { /* a call */
     TaskRun *r;
     int candidate;
     const CallSize *size;
-    int64_t turn; /* place in the rotating buffer that this call reads */
+    int64_t turn; /* place in the rotating buffer from which this call reads */
 } TaskCall;
 
 /* ---- sizes ---- */
@@ -108,9 +110,9 @@ static int64_t pages_of(int64_t keys)
     return (keys + ATTN_PAGE - 1) / ATTN_PAGE;
 }
 
-/* Returns the number of heads that share a page of 64 keys. Long sequences get
- * fewer heads, so that the buffer stays below `far` bytes, which is more than
- * any cache holds. */
+/* Returns the number of heads that share a page of 64 keys. It is smaller for
+ * long sequences, so that the buffer does not exceed `far` bytes, which is more
+ * than any cache holds. */
 static int64_t heads_of_page(const CostModel *m)
 {
     const int64_t far = (int64_t)1 << 28;
@@ -124,7 +126,7 @@ static int64_t heads_of_page(const CostModel *m)
     return heads;
 }
 
-/* Returns the bytes of one place in the rotating buffer. */
+/* Returns the number of bytes of a place in the rotating buffer. */
 static int64_t place_bytes(const CostModel *m)
 {
     if (is_attention(m))
@@ -143,8 +145,8 @@ static int64_t rotating_buffer_bytes(const CostModel *m)
     return most > one ? most / one * one : one;
 }
 
-/* Fills a buffer with random bits that are small numbers in every dtype, like
- * weights: as f32, as pairs of bf16, as integers with scales. */
+/* Fills a buffer with random bits that are small numbers in every dtype, as
+ * weights are: as f32, as pairs of bf16, and as integers with scales. */
 static void *random_weights(Arena *a, Dtype dtype, int64_t bytes)
 {
     uint64_t state = 5;
@@ -186,17 +188,17 @@ static float *random_floats(Arena *a, int64_t n, uint64_t state)
     return x;
 }
 
-/* True if the rows of x are integers; their stride is in bytes. */
+/* True if the rows of x are quantised; their stride is then in bytes. */
 static bool in_integers(const CostModel *m)
 {
     const Node *x = node_at(m->plan, task_node(m)->in[0]);
     return elem_arithmetic(x->type.elem) != ArithmeticF32;
 }
 
-/* Writes packed weights to the first place of the buffer, from which results
- * are checked. Tiles differ in which parts of a panel they read, so they agree
- * only on panels that the packer made. Columns repeat after `Packed` of
- * them. */
+/* Writes packed weights to the first place of the buffer, with which results
+ * are checked. Tiles read different parts of a panel, so their results agree
+ * only if the packer made the panels. The first `Packed` columns are
+ * repeated. */
 static void pack_weights(const TaskRun *r)
 {
     enum { Packed = 1024 };
@@ -360,8 +362,8 @@ static void call_all(TaskCall *c)
 
 /* ---- checking ---- */
 
-/* Returns a case to check: a size at which the model calls the task, then 1, 3
- * and 17 rows, which are fewer and more than a tile has. */
+/* Returns a case to check: first the sizes with which the model calls the task,
+ * then 1, 3 and 17 rows, which is less and more than a tile has. */
 static CallSize case_of(const CostModel *m, int i)
 {
     static const int64_t odd[Odd] = { 1, 3, 17 };
@@ -377,7 +379,7 @@ static CallSize case_of(const CostModel *m, int i)
     u.by_columns = false;
     if (last && u.rows > u.count)
         u.rows = u.count;
-    if (last) /* rows are the last of the keys' rows */
+    if (last) /* the rows are at the end of the keys */
         u.past = u.count - u.rows;
     return u;
 }
@@ -401,7 +403,7 @@ static void call_next(void *call)
     call_all(c);
 }
 
-/* Times a run: the average over the calls of all sizes. */
+/* Times a run: the mean over the calls of all sizes. */
 static void run_time(void *with, int candidate, double *seconds)
 {
     TaskRun *r = with;
@@ -435,7 +437,7 @@ ChildWork task_work(Tuner *t, const TuneTask *task, const CostModel *m)
 }
 
 /* ---- complete models ---- */
-typedef struct { /* a model that the child has loaded */
+typedef struct { /* a model that is loaded in the child */
     Engine engine;
     Setup *setup;
     Works works;
@@ -443,12 +445,12 @@ typedef struct { /* a model that the child has loaded */
 
 typedef struct {
     const Tuner *t;
-    const TuneTask *task; /* owns the candidates */
+    const TuneTask *task; /* task whose candidates these are */
     bool each;
-    /* used only in the child: */
+    /* only in the child: */
     LoadedModel *at; /* models of the candidates */
     struct attn_pool *pool;
-    int64_t repeats[MostWorks]; /* runs per reading; 0: not yet known */
+    int64_t repeats[MostWorks]; /* runs per reading; 0: unknown */
 } ModelRun;
 
 Choices tuner_choices(const Tuner *t, const Choice *one)

@@ -11,8 +11,8 @@ static int by_magnitude(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sets the ranks of sorted differences, times two so that tied ranks are
- * integers. */
+/* Sets rank[] to twice the ranks of the sorted differences, because ties then
+ * have integer ranks. */
 static void double_ranks(const double *d, int n, int *rank)
 {
     for (int i = 0, j; i < n; i = j) {
@@ -23,9 +23,9 @@ static void double_ranks(const double *d, int n, int *rank)
     }
 }
 
-/* Returns the probability that the positive ranks have at least the sum `from`.
- * ways[s] counts the choices of signs whose positive ranks have the sum s. A
- * double can hold 2^200, and the rounding of the sums is negligible. */
+/* Returns the probability that the sum of the positive ranks is at least
+ * `from`. ways[s] counts the choices of signs with sum s. A double can
+ * represent 2^200, and the rounding of sums is negligible. */
 static double tail(const int *rank, int n, int from)
 {
     int most = 0;

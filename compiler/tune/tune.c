@@ -1,4 +1,4 @@
-/* tune.c: tunes one model: measures the machine once, tunes the code of each
+/* tune.c: tunes a model: measures the machine once, tunes the code of each
  * backend, and prints the report. */
 #include <math.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include "base/progress.h"
 #include "tune/tuner.h"
 
-/* Fraction of the time for tuning libtcc's code, whose candidates compile in
- * milliseconds. Its results rank the candidates of the C compiler, which gets
- * the rest. */
+/* Fraction of the time in which libtcc's code is tuned. Its candidates compile
+ * in milliseconds, and their times rank the candidates of the C compiler, which
+ * gets the rest of the time. */
 static const double jit_part = 0.3;
 
 /* ---- beginning ---- */
@@ -32,7 +32,7 @@ static bool find_compiler(Tuner *t, Fault *why)
     return true;
 }
 
-/* Reads the records of this host. If the file is unreadable, only warns. */
+/* Reads the records of this host. Only warns if the file is unreadable. */
 static void read_records(Tuner *t)
 {
     Fault why;
@@ -44,7 +44,7 @@ static void read_records(Tuner *t)
     }
 }
 
-/* Sets the weights and the machine's rates, or takes those of the backend
+/* Sets the weights and the machine's rates, or copies those of the backend
  * `first`. */
 static int share(Tuner *t, const Tuner *first)
 {
@@ -64,8 +64,7 @@ static int share(Tuner *t, const Tuner *first)
     return ExitDone;
 }
 
-/* Prepares one backend. Returns ExitBackend, with *why, if it is not
- * installed. */
+/* Prepares a backend. Returns ExitBackend with *why if it is not installed. */
 static int begin(Tuner *t, const char *backend, const Tuner *first, Fault *why)
 {
     EngineOptions o = t->options->model;
@@ -130,8 +129,8 @@ static void end_all(Tuner *t, int n)
 }
 
 /* Prepares the available backends, each as a copy of `like`. A backend that the
- * user did not name may be missing. Returns the number of backends, or 0 with
- * *code. */
+ * user did not name may be unavailable. Returns the number of backends, or 0
+ * with *code. */
 static int begin_all(Tuner *t, const Tuner *like, int *code)
 {
     static const char *const all[BackEnds] = { "clang", "jit" };
@@ -161,8 +160,8 @@ static int begin_all(Tuner *t, const Tuner *like, int *code)
     return n;
 }
 
-/* Sets the limits of the timed tasks. If a time beats its limit, first measures
- * the machine again. */
+/* Sets the limits of the timed tasks. If a time is below its limit, measures
+ * the machine again first. */
 static void set_limits(Tuner *t)
 {
     TuneReport *r = &t->report;
@@ -176,8 +175,8 @@ static void set_limits(Tuner *t)
     tune_limits(r, &t->works);
 }
 
-/* Tunes the tasks of one backend and compares the complete model if anything
- * changed. Repeats this while there is anything to try. */
+/* Tunes the tasks of one backend. If anything has changed, compares the
+ * complete model. Repeats this while something is left to try. */
 static void tune_backend(Tuner *t, double until, Fault *unkept)
 {
     const Environment *env = t->env;
@@ -191,8 +190,8 @@ static void tune_backend(Tuner *t, double until, Fault *unkept)
     }
 }
 
-/* Tunes libtcc's code, then the C compiler's. The time left after that goes to
- * libtcc's code. */
+/* Tunes the code of libtcc, then that of the C compiler. libtcc's code gets any
+ * time left after that. */
 static void tune_all(Tuner *t, int n, Fault *unkept)
 {
     const Environment *env = t->env;

@@ -20,23 +20,23 @@ typedef enum { TuneLines, TuneJson, TuneSvg } TuneFormat;
 
 enum { TuneBudget = 20 }; /* default budget in seconds */
 typedef struct {
-    double budget; /* seconds of the complete tuning */
+    double budget; /* seconds for the complete tuning */
     TuneFormat format;
     const char *svg;     /* file for a picture of the search; NULL: none */
     const char *records; /* path of tuning records; NULL: the user's own */
-    bool again;          /* also tune tasks that have a record */
+    bool again;          /* also tunes tasks that have a record */
     bool exhaustive;     /* time every candidate instead of the best-ranked */
     BenchOptions work;   /* workloads: lengths, steps, batch, beam */
     EngineOptions model;
 } TuneOptions;
 
-/* Prints the report on `out` and progress on stderr. Returns an exit code. */
+/* Prints the report to `out` and progress to stderr. Returns an exit code. */
 int tune_run(const TuneOptions *o, FILE *out);
 
-/* Prints the machine and, for each record, a sentence with the chosen tiling
- * and why it is fast. Used by `attnc records explain` and at the end of the
- * report. `target` is the name that this machine's target has among those of
- * its instruction set. */
+/* Prints the machine and, for each record, a sentence on the chosen tiling and
+ * why it is fast. `attnc records explain` prints this, and a report ends with
+ * it. `target` names this machine's target, because several targets have the
+ * same instruction set. */
 void records_explain(const Records *r, const Host *here, const char *target,
                      const Machine *m, FILE *out);
 

@@ -1,5 +1,5 @@
 /* tune_build.c: compiles candidates to shared objects in a temporary directory,
- * one process per core. */
+ * with one process per core. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -29,11 +29,11 @@ void builder_close(Builder *b)
 }
 
 /* ---- compiling ---- */
-static const double patience = 20; /* timeout of a job, in multiples of the time
-                                    * that others took */
+static const double patience = 20; /* timeout of a job, as a multiple of the
+                                    * time that others took */
 
-/* Copies the first error message without its position, shortened for the
- * report. */
+/* Copies the first error message, shortened for the report and without its
+ * position. */
 static void first_error(char why[160], const SpawnJob *j)
 {
     const char *at = strstr(j->messages.tail, "error: ");
@@ -49,7 +49,7 @@ static bool is_there(const char *path)
     return stat(path, &st) == 0 && st.st_size > 0;
 }
 
-/* Returns the object compiled earlier from the same text, or NULL. */
+/* Returns the object that was compiled from the same text, or NULL. */
 static const char *built_before(const Builder *b, const Code *m)
 {
     for (int i = 0; i < b->built.n; i++)
@@ -58,9 +58,9 @@ static const char *built_before(const Builder *b, const Code *m)
     return NULL;
 }
 
-/* Makes the compiler's job. The default gets all remaining time. A candidate
- * gets a multiple of the time of the last job, which reflects how busy the
- * machine is. */
+/* Makes a compiler job. Its timeout is all remaining time for the default. For
+ * a candidate, it is a multiple of the last job's time, which reflects how busy
+ * the machine is. */
 static SpawnJob new_job(Builder *b, Arena *a, Candidate *c, double took,
                         double last)
 {
@@ -93,7 +93,8 @@ static void take_job(Builder *b, Candidate *c, const SpawnJob *j, double *took,
         first_error(c->why, j);
 }
 
-/* Compiles n candidates in parallel. Updates the estimated seconds per job. */
+/* Compiles n candidates in parallel. Updates the estimate of seconds per
+ * job. */
 static void make_some(Builder *b, Arena *a, Candidate **c, int n,
                       bool whole_model, double last)
 {
@@ -126,7 +127,7 @@ static void make_some(Builder *b, Arena *a, Candidate **c, int n,
 void builder_build(Builder *b, Arena *a, Candidate **c, int n, bool whole_model,
                    double until, double last)
 {
-    int next = b->at_once; /* the first batch has one job per core */
+    int next = b->at_once; /* the first batch is one job per core */
     for (int i = 0; i < n && !b->jit && !interrupted(); i += next) {
         const double fit = (until - b->env->now()) / b->each[whole_model];
         if (i > 0)

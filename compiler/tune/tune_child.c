@@ -1,7 +1,7 @@
-/* tune_child.c: runs candidates in a child process. Before each step, the child
- * notes it on a board, which is memory shared with the parent. So the parent,
- * which sleeps while the child is timed, knows which candidate crashed or
- * hung. */
+/* tune_child.c: runs candidates in a child process. The child writes each step
+ * on a board, in memory shared with the parent, before it begins the step. The
+ * parent sleeps while the child is timed, but can tell which candidate crashed
+ * or hung. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
 #include <math.h>
@@ -21,8 +21,8 @@ static const char *const doing_text[] = { "beginning", "loading", "checking",
                                           "timing" };
 
 typedef struct {
-    atomic_int doing, at; /* the current step; index of its candidate */
-    atomic_llong steps;   /* number of steps begun */
+    atomic_int doing, at; /* current step; index of its candidate */
+    atomic_llong steps;   /* number of steps that have begun */
     atomic_int done;      /* number of complete repetitions */
     atomic_bool over;
 } Board;
@@ -59,7 +59,7 @@ static void mix_order(int *order, int n, uint64_t *state)
 /* ---- the results ---- */
 
 /* Compares a result with the default's. Writes the first difference as the
- * reason of the verdict. */
+ * reason in the verdict. */
 static void compare(Verdict *v, const Result *expected, const Result *r)
 {
     const float *x = expected->at, *y = r->at;
@@ -85,7 +85,7 @@ static void compare(Verdict *v, const Result *expected, const Result *r)
                     colon);
 }
 
-/* Compares a candidate's results with those of the default, which runs
+/* Compares the results of a candidate with those of the default, which runs
  * first. */
 static void check(Arena *a, const ChildWork *w, int candidate, Result *expected,
                   Verdict *v)
@@ -168,7 +168,7 @@ static void blame(Measurement *m, const Board *b, Status status,
                 doing_text[doing >= 0 && doing <= DoTime ? doing : DoBegin]);
 }
 
-/* Sets the verdict after the child has ended by itself. */
+/* Sets the verdict if the child has ended by itself. */
 static void judge_end(Measurement *m, const Board *b, int status)
 {
     char what[100];
@@ -225,8 +225,8 @@ static bool attend(const ChildWork *w, Measurement *m, const Board *b,
     }
 }
 
-/* Runs one child. Returns false if the candidate to blame must be left out and
- * the others run again. */
+/* Runs one child. Returns false if one candidate failed, so that the others
+ * must run again without it. */
 static bool run_once(const ChildWork *w, Measurement *m, Board *b)
 {
     const pid_t parent = getpid();

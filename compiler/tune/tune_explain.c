@@ -1,6 +1,6 @@
 /* tune_explain.c: explains why a tiling is fast, in sentences with numbers:
- * what fits registers and caches, and which of the machine's rates limits
- * it. */
+ * what fits in registers and caches, and which rate of the machine is the
+ * limit. */
 #include "base/strings.h"
 #include "tune/tune_report.h"
 
@@ -13,14 +13,14 @@ typedef struct {
     const Machine *m;
     const Rates *r; /* rates for the record's threads; NULL: not measured */
     const Record *record;
-    Target target;         /* target of the record; its `registers` is 0 if
-                            * unknown here */
-    Tiling by, by_default; /* the recorded and the default tiling; the latter is
-                            * 0 if unknown */
-    double k, n;           /* sizes of a product, or d_k and d_v; n in whole
-                            * panels */
+    Target target;         /* target of the record; `registers` is 0 if the
+                            * target is unknown */
+    Tiling by, by_default; /* recorded tiling; default tiling, or 0 if
+                            * unknown */
+    double k, n;           /* sizes of a product, or d_k and d_v; n is rounded
+                            * up to panels */
     double size;           /* bytes of a weight */
-    const char *text;      /* the clauses of the sentence so far */
+    const char *text;      /* clauses of the sentence so far */
 } Why;
 
 static void add_reason(Why *w, const char *fmt, ...)
@@ -47,14 +47,14 @@ static const char *size_text(const Why *w, double bytes)
     return bytes_text(w->a, bytes, true, 2);
 }
 
-/* Returns the name of the nearest level that holds so many bytes. */
+/* Returns the name of the nearest level that holds this many bytes. */
 static const char *level_of(const Why *w, double bytes)
 {
     return level_name[machine_level(w->m, bytes)];
 }
 
-/* Adds a clause that tells if arithmetic hides the time of reading from the
- * level `from`. Each byte read is used for `flops` operations. */
+/* Adds a clause on whether arithmetic hides the time of reading from the level
+ * `from`. Each byte is used in `flops` operations. */
 static void say_bound(Why *w, const char *what, Level from, double flops)
 {
     const double need = w->r ? w->r->fma / level_rate(w, from) : NAN;
@@ -94,14 +94,14 @@ static void say_registers(Why *w)
             sums(w, than) / (than->nr / w->target.width + than->mr + 0.0));
 }
 
-/* Returns the elements of a sum that a tile works through. */
+/* Returns the number of summands that a tile processes at a time. */
 static double block_of(const Why *w, const Tiling *t)
 {
     return t->k ? fmin(t->k, w->k) : w->k;
 }
 
-/* Adds a clause that names the cache with the panels that the tiles of one
- * column read repeatedly. */
+/* Adds a clause that names the cache that holds the panels which the tiles of
+ * one column read repeatedly. */
 static void say_panels(Why *w)
 {
     const Tiling *t = &w->by, *than = &w->by_default;
@@ -120,7 +120,8 @@ static void say_panels(Why *w)
         say_bound(w, "them", in, 2.0 * t->mr / w->size);
 }
 
-/* Returns the steps over the columns: for 512 columns, "10 x 48 + 32". */
+/* Returns the steps over the columns as text, e.g. "10 x 48 + 32" for 512
+ * columns. */
 static const char *steps_text(const Why *w, int nr)
 {
     int64_t left = (int64_t)w->n;
@@ -171,8 +172,8 @@ static void why_matmul(Why *w, const int64_t *size)
                    w->by.panels, w->n / 16);
 }
 
-/* Explains the tiling of a small-M product, whose time is that of reading W
- * once. */
+/* Explains the tiling of a small-M product, whose time is mostly that of
+ * reading W once. */
 static void why_small_m(Why *w, const int64_t *size)
 {
     const double bytes = w->k * w->n * w->size;
@@ -251,7 +252,7 @@ static void why_split(Why *w, const int64_t *size)
         add_reason(w, "by default %s", seconds_text(w->a, by_default / one));
 }
 
-/* `size` has the numbers of the task's shape, then zeros */
+/* `size` is the numbers of the task's shape, followed by zeros. */
 static void (*const why[TaskKinds])(Why *w, const int64_t *size) = {
     [TaskMatmul] = why_matmul,       [TaskSmallM] = why_small_m,
     [TaskAttention] = why_attention, [TaskRows] = why_rows,
@@ -260,8 +261,8 @@ static void (*const why[TaskKinds])(Why *w, const int64_t *size) = {
 
 /* ---- a record ---- */
 
-/* Finds the target of a record's instruction set; tries the one with this name
- * first. Returns false if it is unknown here. */
+/* Finds the target of a record's instruction set, trying the one named `name`
+ * first. Returns false if the target is unknown. */
 static bool find_target(Arena *a, Target *t, const Host *h, const char *name)
 {
     const HostParts is = host_parts(a, h);
@@ -271,7 +272,7 @@ static bool find_target(Arena *a, Target *t, const Host *h, const char *name)
     return target_find(t, has ? name : is.march, is.width, NULL, &unused);
 }
 
-/* Returns the parameters of `t` that differ from those of `than`, such as "8x48
+/* Returns the parameters of `t` that differ from those of `than`, e.g. "8x48
  * prefetch=2". */
 static const char *difference(Arena *a, const Tiling *t, const Tiling *than)
 {

@@ -1,4 +1,4 @@
-/* tune_progress.c: shows the progress of a tuning on stderr. */
+/* tune_progress.c: prints the progress of a tuning on stderr. */
 #include "base/progress.h"
 #include "base/strings.h"
 #include "tune/tuner.h"
@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Returns the best time so far after the text `before`, as in " 1.93 ms +3.1
- * %". It is never slower than the default's. */
+/* Returns the best time so far, after the text `before`, as in " 1.93 ms +3.1
+ * %". It is the default's time if no candidate is faster. */
 static const char *best_text(Arena *a, const char *before, const TuneTask *t)
 {
     const bool found = t->finished && t->incumbent > 0;
@@ -22,9 +22,9 @@ static const char *best_text(Arena *a, const char *before, const TuneTask *t)
                                               : 1));
 }
 
-/* Returns the number of finished tasks, counting the current one, and of all
+/* Returns the numbers of finished tasks, with the current one, and of all
  * tasks: "3/12 ". Sets *of to the task's backend as a suffix, e.g. ", libtcc",
- * if several backends are tuned; otherwise to "". */
+ * if several backends are tuned, else to "". */
 static const char *count_text(Arena *a, const TuneReport *r,
                               const TuneTask *now, const char **of)
 {
@@ -50,7 +50,7 @@ char *tune_progress_text(Arena *a, const Progress *p)
                         best_text(a, "  ", now));
 }
 
-/* Prints the final line of a task on its own, for a log. */
+/* Prints the last line of a task by itself, for a log. */
 static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
 {
     const Candidate *best = task_best(t);

@@ -1,5 +1,5 @@
-/* tune_report.c: the report of a tuning: as text, and as JSON with the same
- * numbers and all candidates. docs/tuning.md describes both. */
+/* tune_report.c: prints the report of a tuning, as text, or as JSON with the
+ * same numbers and all candidates. docs/tuning.md describes both. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const char *percent_text(Arena *a, const char *format, double part)
              : "-";
 }
 
-/* Returns a gain and its interval as percentages: "+3.1 (+2.7..+3.6)". */
+/* Returns a gain and its interval in percent: "+3.1 (+2.7..+3.6)". */
 static const char *interval_text(Arena *a, const Interval *i)
 {
     const char *middle = percent_text(a, "%+.1f", i->middle - 1);
@@ -89,7 +89,8 @@ static void put_task(Arena *a, const TuneTask *t, FILE *out)
     put_search(a, t, out);
 }
 
-/* Prints a sentence that explains each tiling that is not the default. */
+/* Prints a sentence for each tiling that is not the default, which explains
+ * it. */
 static void put_why(Arena *a, const TuneReport *r, FILE *out)
 {
     for (int i = 0; i < r->task.n; i++) {
@@ -142,7 +143,7 @@ static void put_ends(Arena *a, const TuneReport *r, FILE *out)
     }
 }
 
-/* Prints the commands and options that make use of the result. */
+/* Prints the commands and options that use the result. */
 static void put_users(Arena *a, const TuneReport *r, FILE *out)
 {
     const EngineOptions *o = &r->engine->options;
@@ -236,8 +237,8 @@ static void put_backend(Arena *a, const TuneReport *r, FILE *out)
     put_outcome(a, r, out);
 }
 
-/* Returns half of the interval's width relative to its middle; 0 if that has no
- * meaning. */
+/* Returns half of the interval's width relative to its middle; 0 if that is
+ * undefined. */
 static double interval_error(const Interval *i)
 {
     const double most = 10, error = (i->high - i->low) / 2 / i->middle;
@@ -372,7 +373,7 @@ void tune_json(const TuneReport *r, FILE *out)
     const TuneOptions *o = r->options;
     Buffer machine = { .arena = a };
     json_t *others = json_array(), *first = backend(a, r);
-    machine_json(&r->machine, &machine); /* the keys of attnc bench */
+    machine_json(&r->machine, &machine); /* with the keys of attnc bench */
     json_t *all = json_pack("{so so? so so sb sb sb so}", "model",
                             text(a, r->engine->spec->name), "machine",
                             json_loads(machine.at, 0, NULL), "seconds",

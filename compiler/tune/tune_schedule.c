@@ -1,5 +1,5 @@
-/* tune_schedule.c: decides the order of the tasks of a tuning and the time for
- * each, and records the results. */
+/* tune_schedule.c: decides in which order the tasks of a tuning are searched
+ * and how long each search may take, and records the results. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "tune/tuner.h"
 
 static const double least_share = 0.005; /* tasks of smaller share come last */
-static const double most_whole = 0.4;    /* largest fraction of the time for
+static const double most_whole = 0.4;    /* maximum fraction of the time for
                                           * tasks whose candidates are complete
                                           * models */
 enum {
     EndPairs = 24
-}; /* number of pairs that the end-to-end comparison aims at */
+}; /* number of pairs wanted for the end-to-end comparison */
 
 /* ---- records ---- */
 static void add_recorded(Tuner *t, TuneTask *task, const Tiling *tiling,
@@ -29,8 +29,7 @@ static void add_recorded(Tuner *t, TuneTask *task, const Tiling *tiling,
     vec_push(t->arena, &task->candidate, c);
 }
 
-/* Takes the result of a task from the records. Returns false if there is
- * none. */
+/* Takes a task's result from the records. Returns false if there is none. */
 static bool reuse(Tuner *t, TuneTask *task)
 {
     const TaskKey *key = &task->task->key;
@@ -49,7 +48,7 @@ static bool reuse(Tuner *t, TuneTask *task)
     return true;
 }
 
-/* Records the decision on a task. It replaces an earlier one of this run. */
+/* Records the decision on a task, which replaces an earlier one of this run. */
 static void keep(Tuner *t, const TuneTask *task, Fault *why)
 {
     const Record one = task_record(&t->report, task);
@@ -60,11 +59,11 @@ static void keep(Tuner *t, const TuneTask *task, Fault *why)
 /* ---- the tasks ---- */
 typedef struct {
     TuneTask *task;
-    double own; /* its part of the time, relative to the others' */
+    double own; /* weight of its time relative to that of the others */
 } Turn;
 
-/* Sorts tasks: those timed alone come before those whose candidates are
- * complete models, and larger shares come first. */
+/* Sorts tasks: first those timed alone, then those whose candidates are
+ * complete models; among equals, larger shares first. */
 static int by_turn(const void *a, const void *b)
 {
     const TuneTask *x = ((const Turn *)a)->task, *y = ((const Turn *)b)->task;
@@ -73,9 +72,9 @@ static int by_turn(const void *a, const void *b)
     return (x->share < y->share) - (x->share > y->share);
 }
 
-/* Returns the weight by which the first pass gives time to a task. It is
- * bounded for tasks of the complete model, whose candidates take long to
- * compile. Time that a task does not use goes to the tasks after it. */
+/* Returns the weight with which the first pass assigns time to a task. It is
+ * bounded for tasks whose candidates are complete models, because these take
+ * long to compile. The time that a task does not use goes to the next ones. */
 static double worth(const TuneTask *k)
 {
     static const double least[TaskKinds] = {
@@ -89,9 +88,9 @@ static double worth(const TuneTask *k)
                              : fmin(fmax(k->share, 0.05), 1);
 }
 
-/* Chooses the tasks of a pass that have anything left to try: first those with
- * a large share of the model's time, then those not decided, then all that may
- * improve. */
+/* Chooses the tasks of a pass that have something left to try: in the first
+ * pass, those with a large share of the model's time; later, undecided ones or,
+ * if there are none, all. */
 static int choose_open(const Tuner *t, int pass, Turn *turn)
 {
     int n = 0;
@@ -110,8 +109,8 @@ static int choose_open(const Tuner *t, int pass, Turn *turn)
 
 /* ---- time ---- */
 
-/* Returns the seconds of a run of the workloads: as measured or, before that,
- * twice their limits. `all`: includes workloads composed of others. */
+/* Returns the seconds of a run of the workloads: as measured, or else twice
+ * their limits. `all` includes workloads that are sums of others. */
 static double time_of_run(const Tuner *t, bool all)
 {
     double run = 0;
@@ -126,8 +125,8 @@ static double time_of_run(const Tuner *t, bool all)
     return run;
 }
 
-/* Returns when the search must end, which leaves time for end_to_end(): to
- * compile two models and to run them in pairs. As long as nothing was found,
+/* Returns the time at which the search must end so that end_to_end() has time
+ * to compile two models and run them in pairs. If nothing has been found yet,
  * most of the remaining time goes to the search. */
 static double search_end(const Tuner *t)
 {
@@ -138,7 +137,7 @@ static double search_end(const Tuner *t)
     return t->until - (t->changed ? end : fmin(end, left / 4));
 }
 
-/* Returns the seconds that a turn must have to be useful. */
+/* Returns the minimum seconds with which a turn is useful. */
 static double least_turn(const Tuner *t, const TuneTask *k)
 {
     const double pairs = least_pairs_of(k->task->key.kind);
@@ -147,9 +146,9 @@ static double least_turn(const Tuner *t, const TuneTask *k)
              : 0.005 * t->options->budget;
 }
 
-/* Divides the time among the tasks. In the first pass, tasks of the complete
- * model get the least time that is useful, if enough is left for the others.
- * Returns the sum of the weights. */
+/* Divides the time among the tasks. In the first pass, tasks whose candidates
+ * are complete models get at least the minimum useful time, if enough is left
+ * for the others. Returns the sum of the weights. */
 static double divide_time(const Tuner *t, Turn *turn, int n, int pass)
 {
     const double seconds = search_end(t) - t->env->now();
@@ -180,13 +179,13 @@ static void run_task(Tuner *t, TuneTask *task, double until, Fault *why)
     search_task(t, task, until);
     const bool other = task->incumbent != incumbent;
     if (task->finished && (other || !finished) && !why->code)
-        keep(t, task, why); /* only the first failure to record is reported */
+        keep(t, task, why); /* later failures to record are not reported */
     t->changed |= other;
     tuner_tick(t);
 }
 
-/* Gives each open task a turn; unused time goes to the next. Returns false if
- * no task is open or no time is left. */
+/* Gives each open task a turn; time that it does not use goes to the next.
+ * Returns false if no task is open or no time is left. */
 static bool run_pass(Tuner *t, int pass, Fault *why)
 {
     Turn *turn = arena_alloc(t->arena,

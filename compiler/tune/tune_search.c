@@ -1,27 +1,25 @@
-/* tune_search.c: searches for the best tiling of one task. The default and the
- * candidates that the cost model ranks first are timed together, interleaved.
- * Each candidate is rated by the median of its ratio to the default in the same
- * repetition. The better half advances to the next rung, which has twice as
- * many repetitions [successive halving: Jamieson and Talwalkar, 2016], until
- * one candidate is left. Then tilings that differ from it in one parameter are
- * tried, as long as one of them is faster. At the end the best is compared with
- * the default in fresh pairs; if it is faster, it becomes the incumbent. */
+/* tune_search.c: searches for the best tiling of a task. The default and the
+ * candidates that the cost model ranks highest are timed together, interleaved.
+ * A candidate's score is the median of its ratios to the default, each in one
+ * repetition. The better half advances to the next rung, with twice the number
+ * of repetitions [successive halving: Jamieson and Talwalkar, 2016], until one
+ * candidate is left. Then the search tries tilings that differ from it in one
+ * parameter, while one of them is faster. Finally, fresh pairs compare the best
+ * one with the default; if it is faster, it becomes the incumbent. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tune/tuner.h"
 
-/* [0] for tasks timed alone, [1] for tasks whose candidates are complete
- * models */
+/* [0]: tasks timed alone; [1]: tasks whose candidates are complete models */
 static const int first_repetitions[] = { 12, 5 }, least_pairs[] = { 24, 16 };
 enum { MostRepetitions = 96 };
-static const double least_gain = 1.01; /* a smaller gain is not worth a
-                                        * record */
+static const double least_gain = 1.01; /* smaller gains are not recorded */
 static const double deciding = 0.25;   /* fraction of the time for the pairs
                                         * that decide */
 static const double patience = 50;     /* a run that takes this many times
-                                        * longer counts as hung */
+                                        * longer than expected counts as hung */
 
 static const double prescreening = 0.3; /* fraction of the remaining time */
 static const double compiling = 0.45;   /* fraction of the time after that */
@@ -34,12 +32,12 @@ struct TaskSearch {
     CostModel model;
     bool whole_model; /* the candidates are complete models */
     ChildWork work;
-    double begin, until; /* begin and end of this turn */
+    double begin, until; /* beginning and end of this turn */
     double each;         /* seconds of a run, including loading and checking */
     int measured;
     int best;         /* index of the fastest candidate that runs; 0: only the
                        * default runs */
-    bool prescreened; /* prescreen() ranked the candidates, or is not needed */
+    bool prescreened; /* prescreen() has ranked the candidates, or need not */
     bool failed;      /* the default does not run */
 };
 
@@ -58,7 +56,7 @@ static double now(const TaskSearch *s)
     return s->t->env->now();
 }
 
-/* Returns the seconds that may pass before only `part` of the turn is left. */
+/* Returns the seconds until only the fraction `part` of the turn is left. */
 static double time_left(const TaskSearch *s, double part)
 {
     return s->until - part * (s->until - s->begin) - now(s);
@@ -87,7 +85,7 @@ static int find_candidate(const TuneTask *task, const Tiling *t)
     return -1;
 }
 
-/* Does the same, but adds the candidate if it is new. */
+/* Like find_candidate(), but adds the candidate if it is new. */
 static int candidate_of(TaskSearch *s, const Tiling *t)
 {
     const int i = find_candidate(s->task, t);
@@ -96,7 +94,7 @@ static int candidate_of(TaskSearch *s, const Tiling *t)
     return i < 0 ? s->task->candidate.n - 1 : i;
 }
 
-/* Replaces the predictions of the cost model by the times of libtcc's code. */
+/* Replaces the cost model's predictions with the times of libtcc's code. */
 static void take_earlier(TaskSearch *s, const TuneTask *from)
 {
     int n = 0;
@@ -169,8 +167,8 @@ static double compile_time(const TaskSearch *s)
     return fmax(0, time_left(s, deciding)) * compiling;
 }
 
-/* Compiles the untried candidates in who[]. Removes from who[] those that
- * cannot run; returns the number of the others. */
+/* Compiles the untried candidates in who[]. Removes those that cannot run from
+ * who[], and returns the number of the others. */
 static int build(TaskSearch *s, int *who, int n)
 {
     Tuner *t = s->t;
@@ -202,7 +200,7 @@ static int build(TaskSearch *s, int *who, int n)
 
 /* ---- what to try next ---- */
 
-/* True if enough candidates were tried to record the best one. */
+/* True if enough candidates have been tried to record the best one. */
 static bool is_covered(const TaskSearch *s)
 {
     int tried = 0;
@@ -213,19 +211,19 @@ static bool is_covered(const TaskSearch *s)
     return tried >= least || tried >= all;
 }
 
-/* Returns how many candidates can be compiled in the time for compiling. */
+/* Returns the number of candidates for which there is time to compile. */
 static int room(const TaskSearch *s)
 {
     if (s->t->options->exhaustive)
         return 1 << 20;
     const double n = compile_time(s) / s->t->builder.each[s->whole_model];
-    const int least = is_covered(s) ? 1 : 3; /* once enough were tried, trust
-                                              * the ranks */
+    const int least = is_covered(s) ? 1 : 3; /* after enough tries, the ranks
+                                              * are trusted */
     return n < least ? least : n > 256 ? 256 : (int)n;
 }
 
-/* Adds the untried candidates with the best predictions after the `n` in
- * who[]. */
+/* Appends the untried candidates with the best predictions to the `n` in who[].
+ * Returns their new number. */
 static int add_ranked(TaskSearch *s, int *who, int n, int most)
 {
     const int begin = n;
@@ -246,10 +244,10 @@ static int add_ranked(TaskSearch *s, int *who, int n, int most)
     return n;
 }
 
-/* Stores the results of short runs: times relative to the default replace the
- * predictions. A candidate that crashes or computes wrong results is removed,
- * because it would with any compiler. One that libtcc cannot compile stays,
- * because another compiler may. */
+/* Stores the results of short runs. Times relative to the default replace
+ * predictions. A candidate that crashes or has wrong results is removed,
+ * because the same would happen with any compiler. A candidate that libtcc
+ * cannot compile is kept, because another compiler may be able to. */
 static void take_short_runs(TaskSearch *s, const Measurement *m)
 {
     double ratio[ShortRuns];
@@ -271,9 +269,9 @@ static void take_short_runs(TaskSearch *s, const Measurement *m)
     }
 }
 
-/* Ranks candidates by short runs before a C compiler spends time on them.
- * libtcc compiles a candidate's loops around the tiles that attnc contains in
- * milliseconds. Takes the candidates in the order of the predictions and stops
+/* Ranks candidates by short runs, before a C compiler spends time on them:
+ * libtcc takes milliseconds to compile a candidate's loops around tiles that
+ * attnc contains. Takes the candidates in the order of the predictions. Stops
  * at `until`, or if the default does not run. */
 static void prescreen(TaskSearch *s, double until)
 {
@@ -314,7 +312,7 @@ const Record *known_record(const Tuner *t, const TaskKey *key)
     return r && tiling_valid(&r->tiling, key->kind) ? r : NULL;
 }
 
-/* Adds the tiling that an earlier run found, or the best one for a similar
+/* Adds the tiling that an earlier run found, or else the best one for a similar
  * shape. */
 static int add_nearest(TaskSearch *s, int *who, int n)
 {
@@ -385,7 +383,7 @@ static void take_times(TaskSearch *s, const Measurement *m, int i)
     c->gain = median_interval(c->ratio.at, c->ratio.n).middle;
 }
 
-/* Times the default, who[0], and the other candidates until `until`. Returns
+/* Times the default, who[0], and the other candidates, until `until`. Returns
  * the number of complete repetitions. */
 static int measure(TaskSearch *s, const int *who, int n, int repetitions,
                    double until)
@@ -399,7 +397,7 @@ static int measure(TaskSearch *s, const int *who, int n, int repetitions,
                       .order = (uint64_t)++s->measured };
     const double begin = now(s);
     s->t->env->measure(s->t->arena, &s->work, &m);
-    if (m.done > 0) /* includes loading and checking */
+    if (m.done > 0) /* includes the time to load and check */
         s->each = (now(s) - begin) / (m.done * n);
     if (m.done > 0 && s->whole_model)
         s->t->run = s->each;
@@ -417,8 +415,8 @@ static double ratio_of(const TaskSearch *s, int i)
     return i == 0 ? 1 : candidate_at(s, i)->gain;
 }
 
-/* Sorts the candidates who[1] to who[n - 1] that still run, the fastest first.
- * Returns their number plus one, for who[0]. */
+/* Sorts who[1] to who[n - 1] by time, without those that do not run. Returns
+ * the number of the others plus one, for who[0]. */
 static int sort_alive(const TaskSearch *s, int *who, int n)
 {
     int kept = 1;
@@ -435,8 +433,8 @@ static int sort_alive(const TaskSearch *s, int *who, int n)
     return kept;
 }
 
-/* Returns the fastest of who[1] to who[n - 1] by successive halving; 0 if none
- * runs. */
+/* Returns the fastest of who[1] to who[n - 1], found by successive halving; 0
+ * if none runs. */
 static int halve(TaskSearch *s, int *who, int n)
 {
     int repetitions = first_repetitions[s->whole_model];
@@ -458,8 +456,8 @@ static int halve(TaskSearch *s, int *who, int n)
     return n > 1 && !s->failed ? who[1] : 0;
 }
 
-/* Tries the next candidates. Returns the fastest of them and of `best`, the
- * fastest before; 0 if only the default runs. */
+/* Tries further candidates. Returns the fastest of them and `best`, the fastest
+ * until now; 0 if only the default runs. */
 static int search(TaskSearch *s, int best)
 {
     const int near = 2 * TilingParameters + 4;
@@ -485,9 +483,9 @@ static int search(TaskSearch *s, int best)
 
 /* ---- deciding ---- */
 
-/* Compares a candidate with the default in pairs that were not used to choose
- * the candidate, so that the significance level of the test holds. Returns
- * false if there were too few pairs. */
+/* Compares a candidate with the default in fresh pairs. They must not be those
+ * by which it was chosen, or the test's significance level would not hold.
+ * Returns false if there were too few pairs. */
 static bool decide(TaskSearch *s, int candidate)
 {
     TuneTask *task = s->task;
@@ -536,8 +534,8 @@ int least_pairs_of(TaskKind kind)
     return least_pairs[kind > TaskAttention];
 }
 
-/* True if another turn would find nothing. `untried` is the number of untried
- * candidates before this turn. */
+/* True if another turn would not find anything. `untried` is the number of
+ * untried candidates before this turn. */
 static bool is_spent(const TaskSearch *s, int untried)
 {
     const int left = count_untried(s);

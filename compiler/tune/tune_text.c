@@ -1,4 +1,4 @@
-/* tune_text.c: words and numbers shared by all forms of the report. */
+/* tune_text.c: words and numbers that all forms of the report share. */
 #include <math.h>
 #include <stdarg.h>
 
@@ -24,7 +24,7 @@ void print_wrapped(FILE *out, int column, int indent, const char *fmt, ...)
     arena_free(a);
 }
 
-/* Returns the backend's name for --backend, but "libtcc" for "jit". */
+/* Returns the backend's name as in --backend, but "libtcc" for "jit". */
 const char *backend_word(const TuneReport *r)
 {
     const char *name = r->engine->options.backend;
