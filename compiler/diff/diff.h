@@ -28,14 +28,14 @@ typedef enum {
 
 typedef enum { UnitCount, UnitBytes, UnitFlops, UnitSeconds } FactUnit;
 
-/* Facts that describe the same thing in two variants have the same key. In
- * facts about one layer, {i} stands for the layer's number, and names from the
- * same layer begin with a dot. */
+/* Facts about the same thing in two variants have the same key. In facts about
+ * one layer, {i} stands for the number of the layer, and names from this layer
+ * begin with a dot. */
 typedef struct {
     FactKind kind;
-    int layer;    /* number of the layer; -1: the fact is not about one layer */
-    bool derived; /* for FactField: true if the spec's file lacks the key and
-                   * its value follows from other keys */
+    int layer;    /* number of the layer; -1: not about one layer */
+    bool derived; /* for FactField: the key is not in the spec's file; its value
+                   * is derived from other keys */
     FactUnit unit;
     double number, low, high; /* for UnitSeconds: the median and its confidence
                                * interval */
@@ -49,56 +49,56 @@ typedef struct {
     VEC(Fact) at;
 } Facts;
 
-/* Adds the facts of an engine with a plan. `record`: results of its passes. */
+/* Adds the facts of an engine with a plan. `record` has the results of its
+ * passes. */
 void facts_of(Facts *to, const Engine *e, const PassRecord *record);
 void facts_time(Facts *to, const char *key, double median, double low,
                 double high);
 
 /* ---- saved.c ---- */
 
-/* Writes facts in binary form to an open file, which another process reads. */
+/* Writes facts in binary form to an open file, for another process to read. */
 bool facts_write(const Facts *f, FILE *to);
-/* Reads the facts that facts_write() wrote. Returns false if the file is cut
- * short. */
+/* Reads facts that facts_write() wrote. Returns false if the file is
+ * truncated. */
 bool facts_read(Facts *f, FILE *from);
 
 /* ---- difference.c ---- */
 typedef struct {
-    const Fact *a, *b; /* the fact in either variant; NULL: not there */
+    const Fact *a, *b; /* the fact in each variant; NULL: missing */
     VEC(int)
-    layers;     /* all layers with this change; empty: the fact is not
-                 * about one layer */
-    bool whole; /* true if the other variant lacks the entire layer */
+    layers;     /* layers with this change; empty: the fact is not about a
+                 * layer */
+    bool whole; /* true if one variant lacks the entire layer */
 } Change;
 
 typedef struct {
     Arena *arena;
-    /* Changes by kind, in the order of the variants. FactCost and FactTime list
-     * every fact; the other kinds list only facts that differ. */
+    /* Changes by kind, in the order of the variants. All facts of FactCost and
+     * FactTime are listed; of other kinds, only those that differ. */
     VEC(Change) of[FactKinds];
-    int nodes[2]; /* number of nodes of each graph, constants included */
+    int nodes[2]; /* number of nodes in each graph, including constants */
     bool same;    /* true if nothing but times differs */
 } Difference;
 
 void facts_differ(Difference *to, const Facts *a, const Facts *b);
-/* True if the operations are equal and only their shapes differ. */
+/* True if the operations differ only in their shapes. */
 bool only_shape(const Change *c);
 bool same_number(const Fact *a, const Fact *b);
 
 /* ---- diff_print.c ---- */
 typedef struct {
-    const char *a, *b; /* column heads, e.g. "before" and "now"; if either is
+    const char *a, *b; /* column headings, e.g. "before" and "now"; if either is
                         * NULL, only the costs of b are printed */
-    bool changed;      /* print only costs that differ */
-    int lines;         /* longest list printed, in lines; -1: unlimited */
-    bool all; /* also print consequences: nodes that differ only in shape,
-                 nodes of missing layers, tilings of tasks that one variant
-                 lacks */
+    bool changed;      /* prints only costs that differ */
+    int lines;         /* maximum lines of a list; -1: unlimited */
+    bool all; /* also prints consequences: nodes that differ only in shape,
+               * nodes of missing layers, tilings of tasks that one variant
+               * lacks */
     int room; /* width of a line in columns; 0: unlimited */
 } DifferenceStyle;
 
-/* Prints all costs, and from the other kinds of facts only those that
- * differ. */
+/* Prints all costs, and those facts of other kinds that differ. */
 void difference_print(const Difference *d, const DifferenceStyle *style,
                       FILE *out);
 

@@ -74,8 +74,8 @@ void facts_time(Facts *to, const char *key, double median, double low,
 
 /* ---- graph ---- */
 
-/* Returns `text` with `what` replaced by `with` wherever a name begins with
- * `what`. */
+/* Returns `text` in which `with` replaces `what` where a name begins with
+ * it. */
 static const char *replaced(Arena *a, const char *text, const char *what,
                             const char *with)
 {
@@ -101,8 +101,8 @@ static const char *layer_name(Arena *a, Stack stack, int layer)
     return arena_printf(a, "%s.%d.", stack_name[in], layer);
 }
 
-/* Returns a text about one layer with the layer's number removed, so that equal
- * layers have equal texts. `own` replaces the prefix of that layer's names. */
+/* Returns a text about one layer without the layer's number, so that equal
+ * layers have equal texts. `own` replaces the prefix of the layer's names. */
 static const char *any_layer(Arena *a, Stack stack, int layer, const char *text,
                              const char *own)
 {
@@ -160,8 +160,8 @@ static void add_passes(Facts *to, const PassRecord *record)
 
 /* ---- plan ---- */
 
-/* Adds the emitted functions, each once with its number of calls: layers of the
- * same shape share a function. */
+/* Adds the emitted functions, each with its number of calls. Layers with the
+ * same shapes share functions. */
 static void add_functions(Facts *to, const Plan *p)
 {
     Index known = { 0 };

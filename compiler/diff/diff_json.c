@@ -4,8 +4,8 @@
 #include "base/put_json.h"
 #include "diff/diff.h"
 
-/* Adds one variant's value under `key`: its number if `number`, otherwise its
- * text. */
+/* Adds the value of one variant as the member `key`: a number if `number` is
+ * set, else a text. */
 static void add_value(Buffer *b, const char *key, const Fact *f, bool number)
 {
     if (f && number && !*f->text)

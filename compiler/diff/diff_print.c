@@ -1,5 +1,5 @@
-/* diff_print.c: prints a difference as text. A value that both variants have is
- * printed in columns; a value that one lacks is a line with - or +. */
+/* diff_print.c: prints a difference as text. Values that both variants have are
+ * in columns; a value that one variant lacks is a line with - or +. */
 #include <string.h>
 
 #include "base/table.h"
@@ -31,7 +31,8 @@ static const char *layers_text(Arena *a, const int *at, int n)
     return b.at;
 }
 
-/* Returns the name of an operation with its layers: "encoder.{0 to 5}.q". */
+/* Returns the name of an operation with its layers, e.g. "encoder.{0 to
+ * 5}.q". */
 static const char *key_text(Arena *a, const Change *c)
 {
     const char *key = (c->a ? c->a : c->b)->key;
@@ -58,9 +59,9 @@ static bool overlap(const Fact *a, const Fact *b)
     return a->low <= b->high && b->low <= a->high;
 }
 
-/* Returns the ratio of two values as text: "=" or e.g. "1.50". If the intervals
- * of two times overlap, the text ends in "~", as in "1.02 ~", because the
- * difference may be noise. */
+/* Returns the ratio of two values as text: "=", or e.g. "1.50". It ends with
+ * "~", as in "1.02 ~", if the values are times whose intervals overlap, because
+ * the difference may be noise. */
 static const char *ratio_text(Arena *a, const Fact *x, const Fact *y)
 {
     if (!x || !y || x->kind == FactPass || x->kind == FactFunction)
@@ -239,8 +240,8 @@ static void put_passes(Printer *p)
     put_missed(p);
 }
 
-/* Prints changed tilings. Tasks that only one variant has are left out unless
- * `all` is set. */
+/* Prints changed tilings. Omits tasks that only one variant has, unless `all`
+ * is set. */
 static void put_tilings(Printer *p)
 {
     Arena *a = p->d->arena;
@@ -287,7 +288,7 @@ static void put_node(Printer *p, const Change *c)
                  arena_printf(a, "%s = %s : %s", key, c->b->text, c->b->type));
 }
 
-/* Returns the length of a name's prefix before its layer number, e.g. of
+/* Returns the length of the part of a name before its layer number, e.g.
  * "encoder.". */
 static int stack_bytes(const Change *c)
 {
@@ -303,8 +304,8 @@ static bool same_stack(const Change *x, const Change *y)
                     (size_t)stack_bytes(x));
 }
 
-/* If the node at `at` is the first of several layers that one variant lacks,
- * prints all those layers in one line. */
+/* If the node at `at` is the first in layers that one variant lacks, prints all
+ * of these layers on one line. */
 static void put_layers(Printer *p, int at)
 {
     const Difference *d = p->d;

@@ -1,4 +1,4 @@
-/* difference.c: compares two lists of facts. It matches them by key, so an
+/* difference.c: compares two lists of facts. Facts are matched by key, so an
  * inserted operation does not shift the others. */
 #include <string.h>
 
@@ -9,7 +9,7 @@ typedef struct {
     const Facts *side[2];
     Index names[2];  /* index of each variant's facts by identity */
     Index layers[2]; /* each variant's layers by name: "encoder.{i}. 5" */
-    bool *done;      /* [facts of b]: already listed */
+    bool *done;      /* [facts of b]: true if already listed */
 } Walk;
 
 static const char *identity(Arena *a, const Fact *f)
@@ -43,8 +43,8 @@ static bool same_side(const Fact *a, const Fact *b)
     return !a || !b ? a == b : strcmp(a->key, b->key) == 0 && same_fact(a, b);
 }
 
-/* Adds the layer of `of` to `c` if both are the same change in two layers.
- * Returns false if they differ. */
+/* If both are the same change, in two layers, adds the layer of `of` to `c`.
+ * Otherwise returns false. */
 static bool joins(Arena *a, Change *c, const Change *of)
 {
     const Fact *f = of->a ? of->a : of->b;
@@ -55,7 +55,7 @@ static bool joins(Arena *a, Change *c, const Change *of)
     return true;
 }
 
-/* Returns the name of the fact's layer, e.g. "encoder.{i}. 5". */
+/* Returns the name of the fact's layer, e.g. "encoder. 5". */
 static const char *layer_of(Arena *a, const Fact *f)
 {
     const char *hole = strstr(f->key, "{i}");
@@ -83,8 +83,8 @@ static void add_change(Walk *w, const Fact *a, const Fact *b)
     vec_push(to->arena, &to->of[f->kind], c);
 }
 
-/* Returns the fact of variant `side` with the same identity as `f`; NULL if
- * that variant lacks it. */
+/* Returns the fact in variant `side` that has the same identity as `f`, or
+ * NULL. */
 static const Fact *other(const Walk *w, int side, const Fact *f)
 {
     const int at = index_find(&w->names[side], identity(w->to->arena, f));
@@ -97,7 +97,8 @@ static void walk(Walk *w)
     int j = 0;
     for (int i = 0; i < a->at.n; i++) {
         const Fact *f = &a->at.at[i], *to = other(w, 1, f);
-        /* list the facts that only b has before the next fact that both have */
+        /* first lists the facts that only b has, up to the next one that both
+         * have */
         for (; to && j < b->at.n && b->at.at[j].kind <= f->kind; j++) {
             const Fact *own = &b->at.at[j];
             if (!w->done[j] && other(w, 0, own))
@@ -141,8 +142,8 @@ static bool alike(const Fact *a, const Fact *b)
     return !a || !b ? a == b : strcmp(a->text, b->text) == 0;
 }
 
-/* Merges the changes of all parts of a key into one if they are equal, e.g.
- * those of h.encoder and h.decoder into h. */
+/* Replaces the changes of all parts of a key by one change if they are equal,
+ * e.g. h.encoder and h.decoder by h. */
 static void join_parts(Difference *d, const char *key, const char *const *part)
 {
     Change *first = field_change(d, part[0]);

@@ -92,8 +92,8 @@ double error_decibels(double relative)
 
 /* ---- dtype ---- */
 
-/* True if `b` begins with the first n bytes of `a` and they end where a segment
- * of the name ends. */
+/* True if `b` begins with the first n bytes of `a`, and they end at the end of
+ * a segment. */
 static bool begins(const char *a, size_t n, const char *b)
 {
     return strncmp(a, b, n) == 0 && (b[n] == '\0' || b[n] == '.');
@@ -107,8 +107,8 @@ static bool same_dtypes(const Matrices *m, const Dtype *dtype, int i, size_t n)
     return true;
 }
 
-/* Returns the length of the shortest prefix of matrix i's name that no matrix
- * with another format shares. */
+/* Returns the length of the shortest prefix of matrix i's name that belongs to
+ * no matrix with another format. */
 static size_t beginning(const Matrices *m, const Dtype *dtype, int i)
 {
     const char *key = m->at.at[i].key;

@@ -1,4 +1,4 @@
-/* mixed_bits.c: chooses which matrices need more bits to keep a model's loss
+/* mixed_bits.c: decides which matrices need more bits so that a model's loss is
  * within a limit. */
 #include <math.h>
 #include <stdlib.h>
@@ -7,17 +7,17 @@
 #include "base/progress.h"
 #include "diff/loss.h"
 
-/* Returns the format with the next smaller loss; for an integer format, the row
- * before it in format_rows.h. */
+/* Returns the format with the next smaller loss. For an integer format, it is
+ * the row before in format_rows.h. */
 static Dtype more_bits(Dtype d)
 {
     return dtype_is_integer(d) && dtype_is_integer(d - 1) ? d - 1 : DtypeF32;
 }
 
-typedef struct { /* gives one matrix more bits */
+typedef struct { /* a step gives more bits to one matrix */
     int matrix;
     Dtype to;
-    double gain; /* loss avoided per added byte */
+    double gain; /* loss avoided per additional byte */
 } Step;
 
 typedef struct {
@@ -25,10 +25,10 @@ typedef struct {
     const Matrices *m;
     const Passages *text;
     Arena *arena; /* arena of `text` */
-    Dtype *dtype; /* [matrices]: formats of the model being tried */
+    Dtype *dtype; /* [matrices]: formats of the current model */
     KeepProgress on_step;
     VEC(Step) step;
-    Kept at; /* the model tried last */
+    Kept at; /* the last model that was tried */
     int code;
 } Search;
 
@@ -38,7 +38,7 @@ int open_variant(Engine *e, const EngineOptions *o)
     messages_mute(true);
     int code = engine_open(e, o);
     messages_mute(false);
-    if (code) { /* open again, to print the error message */
+    if (code) { /* opened again to print the error message */
         engine_close(e);
         code = engine_open(e, o);
     }
@@ -62,8 +62,8 @@ static int run_model(Search *s, const EngineOptions *o)
     return code;
 }
 
-/* Tries the model with the formats s->dtype. Returns false after an error,
- * which has been printed. */
+/* Tries the model with the formats s->dtype. Returns false after printing an
+ * error. */
 static bool try_model(Search *s, Dtype default_dtype)
 {
     EngineOptions o = s->e->options;
@@ -71,7 +71,7 @@ static bool try_model(Search *s, Dtype default_dtype)
                                     (size_t)(o.nsets + 2) * sizeof *sets);
     for (int i = 0; i < o.nsets; i++)
         sets[i] = o.sets[i];
-    sets[o.nsets++] = "dtype=f32"; /* overrides the spec's own dtype */
+    sets[o.nsets++] = "dtype=f32"; /* overrides `dtype` in the spec */
     sets[o.nsets++] = arena_printf(s->arena, "dtype=%s",
                                    matrices_dtype(s->m, s->dtype,
                                                   default_dtype));
@@ -85,8 +85,8 @@ static bool try_model(Search *s, Dtype default_dtype)
 
 /* ---- steps ---- */
 
-/* Returns a loss that is additive: the sum of the matrices' small losses
- * estimates the model's. */
+/* Returns a loss that can be added up: the sum of small losses of matrices is
+ * an estimate for the model. */
 static double measure_of(const Loss *l)
 {
     const double x = l->kind == LossRows ? l->error * l->error : l->divergence;
@@ -94,7 +94,7 @@ static double measure_of(const Loss *l)
 }
 
 /* Sets *lost to the loss if only matrix i is stored, in format d. Returns false
- * after an error, which has been printed. */
+ * after printing an error. */
 static bool lost_alone(Search *s, int i, Dtype d, double *lost)
 {
     *lost = 0;
@@ -126,7 +126,7 @@ static bool add_steps(Search *s, int i)
     return true;
 }
 
-/* Sorts by gain, largest first, then by matrix and format. */
+/* Sorts by gain, from the largest, then by matrix and format. */
 static int by_gain(const void *a, const void *b)
 {
     const Step *x = a, *y = b;
@@ -153,8 +153,8 @@ static bool find_steps(Search *s)
 
 /* ---- search ---- */
 
-/* Sets the formats that the first n steps lead to. Returns true if any is not
- * f32. */
+/* Sets the formats that result from the first n steps. Returns true if any is
+ * not f32. */
 static bool take_steps(Search *s, int n)
 {
     bool any = false;
@@ -172,8 +172,8 @@ static bool take_steps(Search *s, int n)
     return any;
 }
 
-/* True if the model after n steps is within the limit; false after an error,
- * which has been printed. */
+/* True if the model after n steps is within the limit. Returns false after
+ * printing an error. */
 static bool fits(Search *s, int n, double limit)
 {
     take_steps(s, n);
@@ -181,8 +181,8 @@ static bool fits(Search *s, int n, double limit)
         && loss_share(&s->at.loss) <= limit;
 }
 
-/* Finds the fewest steps that suffice, by bisection: `least` steps are too few,
- * `most` are enough. */
+/* Finds the minimum number of sufficient steps by bisection; `least` steps are
+ * too few, `most` are enough. */
 static void bisect(Search *s, Kept *to, int least, int most, double limit)
 {
     while (most - least > 1 && !s->code) {

@@ -1,5 +1,5 @@
-/* saved.c: writes facts to a file and reads them in another process: a list of
- * rows in JSON, whose end shows that it is complete. */
+/* saved.c: writes facts to a file, and reads them in another process. The file
+ * is a list of rows in JSON; its end proves that it is complete. */
 #include "base/columns.h"
 #include "diff/diff.h"
 

@@ -1,5 +1,5 @@
-/* text_loss.c: compares a model's results on a text with those of the same
- * model with f32 weights. */
+/* text_loss.c: compares a model's results on a text with those of the model
+ * with f32 weights. */
 #include <math.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ static LossKind kind_of(const Spec *s)
 typedef struct {
     Loss *loss;
     int64_t columns;
-    double surprise[2]; /* sums of -log p of the target tokens, for f32 and
-                         * stored weights */
+    double surprise[2]; /* sums of -log p of the target tokens, with f32 weights
+                         * and with stored ones */
     double lost, squares;
 } Sums;
 
@@ -42,7 +42,7 @@ static double log_sum(const float *x, int64_t n)
     return most + log(sum);
 }
 
-/* Adds two rows of logits; `token` is the target, or -1. */
+/* Adds two rows of logits. `token` is the target, or -1. */
 static void add_logits(Sums *s, const float *x, const float *y, int64_t token)
 {
     const double a = log_sum(x, s->columns), b = log_sum(y, s->columns);
@@ -88,7 +88,7 @@ static bool all_finite(const float *x, int64_t n)
     return true;
 }
 
-/* Returns how many result rows are compared, counted from p->first. */
+/* Returns the number of result rows that are compared, from p->first on. */
 static int64_t compared(const Engine *e, const Passage *p)
 {
     return p->target ? p->n : result_rows(e->spec, &p->sample);

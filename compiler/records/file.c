@@ -1,7 +1,7 @@
-/* file.c: reads and writes the file of tuning records. Anyone may read it at
- * any time; one writer at a time replaces it. Writers lock FILE.lock, which is
- * never removed. A lock on FILE itself would stay with the old file when a
- * rename replaces it. */
+/* file.c: reads and writes the file of tuning records. Anyone may read the file
+ * at any time; one writer at a time replaces it. A writer locks FILE.lock,
+ * which is never removed. It does not lock FILE, because that lock would stay
+ * with the old file after a rename. */
 #define _GNU_SOURCE /* flock, O_NOFOLLOW */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ typedef struct {
 typedef struct {     /* the lines that are not valid records */
     int first;       /* number of the first such line, from 1; 0: none */
     const char *why; /* description of the first error */
-    int broken;      /* how many there are */
+    int broken;      /* number of such lines */
 } Passed;
 
 static void read_line(Records *r, Arena *a, Passed *p, int number,
@@ -103,13 +103,13 @@ static void pause_10_ms(void)
     nanosleep(&t, NULL);
 }
 
-/* Writes this process's id to the lock file. */
+/* Writes the id of this process to the lock file. */
 static void sign(int fd)
 {
     char text[32];
     const int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) != n)
-        return; /* ignore errors: without the id, a message has less detail */
+        return; /* ignores errors; without the id, a message is less detailed */
 }
 
 static bool still_held(int fd, const char *lock, double seconds, Fault *why)
@@ -124,8 +124,8 @@ static bool still_held(int fd, const char *lock, double seconds, Fault *why)
                  lock, pid, seconds);
 }
 
-/* Waits for the lock. If the file system has no locks, as some network file
- * systems, goes on without one. */
+/* Waits for the lock. Continues without a lock if the file system does not
+ * support it, as some network file systems. */
 static bool wait_for(int fd, const char *lock, double seconds, Fault *why)
 {
     const double end = seconds_now() + seconds;
@@ -167,7 +167,7 @@ int records_lock(Arena *a, const char *path, double seconds, Fault *why)
 
 /* ---- writing ---- */
 
-/* Sets the permissions that umask allows, but never write access for others,
+/* Sets the permissions that umask allows, except write access for others,
  * because a file that others can write is not trusted. */
 static bool set_mode(int fd)
 {
@@ -175,7 +175,7 @@ static bool set_mode(int fd)
     return fstat(fd, &st) == 0 && fchmod(fd, st.st_mode & 0755) == 0;
 }
 
-/* Returns the text of a file with these records. */
+/* Returns the text of a file that has these records. */
 static Bytes lines_of(const Records *r, Arena *a)
 {
     Buffer b = { .arena = a };
@@ -223,7 +223,7 @@ static bool edit_locked(Arena *a, const char *path,
     outputs_sweep(path);
     const Bytes new = lines_of(&r, a);
     if (new.n == old.n && memcmp(new.at, old.at, old.n) == 0)
-        return true; /* the records are unchanged */
+        return true; /* no record has changed */
     if (!replace(path, new, why))
         return false;
     if (p.broken)

@@ -1,5 +1,5 @@
-/* host.c: describes the machine, target and compiler that a record is valid
- * for, as texts that can be compared. */
+/* host.c: describes the machine, target and compiler for which a record is
+ * valid, as texts that can be compared. */
 #include "records/records.h"
 
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include "machine/machine.h"
 
-/* Returns a copy of the name for a record: at most 200 bytes of printable
- * ASCII. */
+/* Returns a copy of the name for use in a record: at most 200 bytes of
+ * printable ASCII. */
 static const char *printable(Arena *a, const char *name)
 {
     char *text = arena_printf(a, "%.200s", name);

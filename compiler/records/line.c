@@ -4,7 +4,7 @@
  * digits"}
  *
  * The hash covers everything before `, "hash"`. The file may contain anything,
- * so each value is checked before use. */
+ * so each value is checked before it is used. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,15 +62,15 @@ static char *line_of(Arena *a, const Record *r)
     char *text = arena_alloc(a, n + 1);
     json_dumpb(o, text, n, flags);
     json_decref(o);
-    text[n - 1] = '\0'; /* remove the final brace */
+    text[n - 1] = '\0'; /* removes the final brace */
     return arena_printf(a, "%s, \"hash\": \"%016llx\"}", text,
                         hash(text, n - 1));
 }
 
 /* ---- reading ---- */
 
-/* Sets the named parameter of a tiling. Returns false if the parameter is
- * unknown or its value out of range. */
+/* Sets the parameter `name` of a tiling. Returns false if it is unknown or the
+ * value is out of range. */
 static bool set_parameter(Tiling *t, const char *name, const json_t *value)
 {
     for (int i = 0; i < TilingParameters; i++) {
@@ -95,8 +95,7 @@ static bool tiling_read(Tiling *t, TaskKind kind, json_t *from)
     return ok && tiling_valid(t, kind);
 }
 
-/* Returns the arithmetic that the name of an epilogue contains, such as
- * "dot_bias". */
+/* Returns the arithmetic in the name of an epilogue, such as "dot_bias". */
 static Arithmetic arithmetic_of(const char *epilogue)
 {
     return !strncmp(epilogue, "dot2", 4) ? ArithmeticInt15
@@ -104,7 +103,7 @@ static Arithmetic arithmetic_of(const char *epilogue)
                                          : ArithmeticF32;
 }
 
-/* Returns the name of the first invalid member, or NULL if all are valid. */
+/* Returns the name of the first invalid member; NULL if all are valid. */
 static const char *members(Arena *a, Record *r, const json_t *o)
 {
     *r = (Record){ .samples = 0 };

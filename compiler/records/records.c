@@ -1,5 +1,5 @@
 /* records.c: finds the records that apply to a plan. The machine, the compiler
- * and the number of threads must always be the same. */
+ * and the number of threads must be the same. */
 #include "records/records.h"
 
 #include <ctype.h>
@@ -31,8 +31,7 @@ void records_put(Records *r, Arena *a, const Record *record)
 Choices records_choices(Arena *a, const Records *r, const Host *host)
 {
     VEC(Choice) found = { 0 };
-    for (int i = r->at.n; i-- > 0;) { /* if a key has several records, the last
-                                       * one counts */
+    for (int i = r->at.n; i-- > 0;) { /* the last record of a key applies */
         const Record *from = &r->at.at[i];
         bool known = !host_same(&from->host, host);
         for (int k = 0; k < found.n && !known; k++)
@@ -55,8 +54,8 @@ int record_sizes(const Record *r, int64_t size[MostSizes])
     return n;
 }
 
-/* Returns the distance of two shapes: the sum of |log2| of the ratios of their
- * numbers; INFINITY if the shapes do not have the same form. */
+/* Returns the distance between two shapes: the sum of |log2| of the ratios of
+ * their numbers; INFINITY if they are not comparable. */
 static double shape_distance(const char *a, const char *b)
 {
     double sum = 0;

@@ -1,5 +1,5 @@
-/* records_print.c: prints records as a table grouped by host, as JSON, or as
- * comma-separated values. */
+/* records_print.c: prints records as a table with a group per host, as JSON, or
+ * as comma-separated values. */
 #include <string.h>
 
 #include "base/table.h"
@@ -33,7 +33,7 @@ static void put_row(const TextTable *t, const char *const cell[Columns])
         table_cell(t, c, cut_middle(t->arena, cell[c], t->fit[c].width - 2));
 }
 
-/* Fits the columns to the terminal: shortens the tiles, then drops columns. */
+/* Fits the columns to the terminal: shortens tiles, then drops columns. */
 static void fit_columns(TextTable *t)
 {
     static const int rank[Columns] = { 0, 0, 4, 3, 1, 2, 0, 6, 5 };
@@ -49,7 +49,7 @@ static void fit_columns(TextTable *t)
         tile->width += left < whole - tile->width ? left : whole - tile->width;
 }
 
-/* Prints all records of the host that the record at `first` has. */
+/* Prints all records of the host of record `first`. */
 static void put_group(const Records *r, Arena *a, int first, FILE *out)
 {
     const Host *host = &r->at.at[first].host;

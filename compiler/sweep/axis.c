@@ -1,5 +1,5 @@
-/* axis.c: parses the texts of --vary, such as "h=4,8,16" or "N=2..6", as axes
- * of a grid. */
+/* axis.c: parses the texts of --vary, such as "h=4,8,16" or "N=2..6", into the
+ * axes of a grid. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 typedef struct AxisOption {
     const char *key, *option; /* key and option of the axis, for --vary */
     AxisKind kind;
-    int64_t least, most; /* range of numbers; 0: the values are texts */
+    int64_t least, most; /* range of numbers; 0: values are texts */
     size_t at;           /* offset of the option in SweepOptions */
-    bool text;           /* the option is a text, otherwise an int64_t */
-    int64_t unset;       /* a number that is not given is at most this */
+    bool text;           /* true: the option is a text; false: an int64_t */
+    int64_t unset;       /* a number that was not given is at most this */
 } AxisOption;
 
 #define MODEL(member) offsetof(SweepOptions, model.member)
@@ -40,7 +40,7 @@ static const AxisOption *find_option(const char *key)
     return NULL;
 }
 
-/* True if the user gave the option itself, not as an axis. */
+/* True if the user gave the option itself rather than an axis. */
 static bool is_given(const SweepOptions *o, const AxisOption *row)
 {
     const void *at = (const char *)o + row->at;
@@ -77,12 +77,12 @@ void axis_set(SweepOptions *to, const Axis *x, const char *value)
 
 /* ---- values ---- */
 
-/* One value of an axis, or a rising range of numbers. */
+/* one value of an axis, or an ascending range of numbers */
 typedef struct {
     const char *text;
     bool range;
-    int64_t from, to, step; /* bounds of the range, and the step added */
-    bool times;             /* the step is a factor */
+    int64_t from, to, step; /* bounds of the range; step added to the number */
+    bool times;             /* true: the number is multiplied by the step */
 } Piece;
 typedef VEC(Piece) Pieces;
 
@@ -131,8 +131,8 @@ static void push_range(Arena *a, const Piece *p, Words *to)
     }
 }
 
-/* Returns the comma that ends a value, skipping brackets and quotes, or the end
- * of the text. */
+/* Returns the comma that ends a value, or the end of the text. Commas in
+ * brackets and quotes do not count. */
 static const char *value_end(const char *text)
 {
     int depth = 0;
@@ -176,15 +176,15 @@ static void split_values(Arena *a, const char *key, const char *text,
 
 /* ---- keys ---- */
 
-/* True if the keys are equal or one is a part of the other. */
+/* True if the keys are equal or one is below the other. */
 static bool overlap(const char *x, const char *y)
 {
     const size_t n = strlen(x), m = strlen(y), least = n < m ? n : m;
     return !strncmp(x, y, least) && (n == m || (n < m ? y : x)[least] == '.');
 }
 
-/* True if `all` begins with `part`, as "threads" with "thread". A single letter
- * is too short. */
+/* True if `all` begins with `part`, e.g. "threads" with "thread". False if
+ * `part` is a single letter. */
 static bool begins(const char *part, const char *all)
 {
     return part[0] && part[1] && !strncmp(part, all, strlen(part));
@@ -219,7 +219,7 @@ static Axis new_axis(Arena *a, const SweepOptions *o, const char *key)
                    .key = option ? option->key : key };
 }
 
-/* Rejects a key that --set sets too, as "h=4,d_k=8" does. */
+/* Rejects a key that --set also sets, e.g. with "h=4,d_k=8". */
 static void refuse_set(Arena *a, const char *key, const char *set)
 {
     for (const char *at = set, *end;; at = end + 1) {
@@ -268,8 +268,7 @@ static const char *time_text(Arena *a, double seconds)
 }
 
 /* Rejects more than MostVariants combinations. `count` is the number of values
- * of each axis. With --zip there are only as many combinations as each axis has
- * values. */
+ * of each axis. With --zip, the number of combinations is that of one axis. */
 static void refuse_many(Arena *a, const SweepOptions *o, const Axes *axes,
                         const double *count)
 {

@@ -1,6 +1,6 @@
 /* compare_layers.c: prints Table 1 of the paper for the variants of a sweep. A
- * line has one kind of layer with all lengths: its formulas, its times, and the
- * power of the length with which its time grows. */
+ * line is a kind of layer at all lengths: its formulas, its times, and the
+ * exponent with which its time grows with the length. */
 #include <math.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "base/table.h"
 #include "sweep/sweep_draw.h"
 
-/* number of longest lengths from which the exponent is fitted; at shorter
- * lengths, other costs dominate */
+/* number of the largest lengths from which the exponent is fitted, because
+ * other costs dominate at small lengths */
 enum { PowerPoints = 4 };
 
 int compare_axis(const Sweep *s)
@@ -29,7 +29,8 @@ static double length_of(const Sweep *s, const Row *r)
 /* ---- exponents ---- */
 
 /* Returns the slope of the least-squares line through the logarithms of the
- * last PowerPoints points. x rises. NAN if there are fewer than two points. */
+ * last PowerPoints points; x is ascending. NAN if there are fewer than two
+ * points. */
 static double slope(const double *x, const double *y, int n)
 {
     const int from = n > PowerPoints ? n - PowerPoints : 0;
@@ -94,7 +95,7 @@ void compare_exponents(Sweep *s)
 
 /* ---- table ---- */
 typedef VEC(const char *) Texts;
-typedef struct { /* [lines][columns]: texts */
+typedef struct { /* [lines][columns]: texts of the cells */
     const Sweep *s;
     Texts head;
     VEC(Texts) line;
@@ -110,15 +111,15 @@ const char *compare_name(const Sweep *s, const Row *r)
     return *text ? text : r->variant->label;
 }
 
-/* True if the table has this column once per length. Any other column has the
- * value of the longest length. */
+/* True if the table has a column per length for this figure. Other figures are
+ * those at the largest length. */
 static bool each_length(const SweepColumn *c)
 {
     return c->needs == NeedsTimes && c->kind == UnitSeconds;
 }
 
-/* True if the table has this column. The ends of a time's interval are left
- * out; --format=csv prints them. */
+/* True if the table has this column. It omits the ends of a time's interval,
+ * which --format=csv prints. */
 static bool is_shown(const SweepColumn *c)
 {
     return !each_length(c) || !strcmp(c->name, "latency");
@@ -172,7 +173,7 @@ static void put_texts(const TextTable *t, const Texts *row)
     fputc('\n', t->out);
 }
 
-/* Prints a table whose names and formulas are aligned to the left. */
+/* Prints a table with left-aligned names and formulas. */
 static void put_table(const Table *t, FILE *out)
 {
     const bool markdown = t->s->options->format == BenchMarkdown;

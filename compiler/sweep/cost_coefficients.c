@@ -1,9 +1,9 @@
-/* cost_coefficients.c: the cost model, which is fitted to the times of other
- * models. A workload takes the sum of c[i] x[i] seconds. The features x[i] are,
- * for each kind of work, the seconds at the machine's rates
- * (bench/slow_work.c); the coefficient c[i] is how much slower that kind runs.
- * Measured times are cached with their features for each host; c minimises the
- * squared relative error. To keep c >= 0, the minimum is found coordinate by
+/* cost_coefficients.c: the cost model, which is fitted to the times of earlier
+ * models. A workload takes the sum of c[i] x[i] seconds. For each kind of work,
+ * the feature x[i] is its seconds at the machine's rates (bench/slow_work.c),
+ * and the coefficient c[i] is the factor by which it runs slower. Measured
+ * times and their features are cached per host; c minimises the squared
+ * relative error. To keep c >= 0, the minimum is found coordinate by
  * coordinate, which is fast because there are few features; see Lawson and
  * Hanson, Solving Least Squares Problems (1974), chapter 23. */
 #include <math.h>
@@ -13,9 +13,9 @@
 #include "base/columns.h"
 #include "sweep/sweep_parts.h"
 
-/* The prior of the coefficients: how much slower products of typical sizes run
- * than the machine's rates allow, and the seconds of work that no rate covers.
- * The prior counts as much as `worth` times that agree with it. */
+/* The prior of the coefficients: the factor by which products of typical sizes
+ * run slower than the machine's rates allow, and the seconds of work that no
+ * rate covers. It has the weight of `worth` measured times. */
 #define PRODUCTS(of, row, few, many)                                          \
     [of + LoadRow] = row, [of + LoadFew] = few, [of + LoadMany] = many
 static const double guess[Loads] = {
@@ -39,11 +39,11 @@ enum { LeastTimes = 20, MostTimes = 1024, Sweeps = 200, Rounds = 8 };
 enum { TimedNumbers = sizeof(Timed) / sizeof(double) };
 
 /* ---- fit ---- */
-typedef struct { /* normal equations for the times, each divided by itself */
+typedef struct { /* normal equations; each time is divided by itself */
     double a[Loads][Loads], b[Loads];
 } Normal;
 
-/* Returns the weight of a time. It is smaller if the time is far from its
+/* Returns the weight of a time. It is small if the time is far from its
  * prediction, because the machine may have been busy. */
 static double weight_of(const Timed *t, const double *c)
 {
@@ -72,8 +72,8 @@ static void solve(const Normal *n, double *c)
         }
 }
 
-/* Fits the coefficients. Minimises relative errors, so that short times count
- * as much as long ones. */
+/* Fits the coefficients. Minimises relative errors, so that short and long
+ * times have the same weight. */
 static void fit(const TimedList *list, double c[Loads])
 {
     memcpy(c, guess, sizeof guess);
@@ -122,7 +122,8 @@ static json_t *cached_note(Arena *a, const char *what, const char *host)
     return note;
 }
 
-/* Caches a note. Ignores a failure: next time, the note is just missing. */
+/* Caches a note. Ignores failures, because the only consequence is a missing
+ * note. */
 static void keep_note(Arena *a, const char *what, const char *host,
                       json_t *note)
 {
@@ -191,7 +192,7 @@ void coefficients_read(Arena *a, const char *host, Coefficients *to)
     find_missed(a, &list, to);
 }
 
-/* True if the features agree in the digits that were written to the cache. */
+/* True if the features are equal in the digits that the cache has. */
 static bool same_load(const double *a, const double *b)
 {
     for (int i = 0; i < Loads; i++)
@@ -200,7 +201,7 @@ static bool same_load(const double *a, const double *b)
     return true;
 }
 
-/* Adds a time, or replaces the time of the same work. */
+/* Adds a time, or replaces the time of the same workload. */
 static void put_time(Arena *a, TimedList *list, const Timed *t)
 {
     for (int i = 0; i < list->n; i++)
@@ -231,7 +232,7 @@ static const char *machine_name(Arena *a, const Machine *m)
                         m->cache[0], m->cache[1], m->cache[2]);
 }
 
-/* A row has the threads and all rates. */
+/* a row of rates: number of threads, then all rates */
 enum { RatesNumbers = Levels + 3 };
 
 static bool rates_read(Rates *r, const json_t *from)

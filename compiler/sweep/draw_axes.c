@@ -1,4 +1,4 @@
-/* draw_axes.c: chooses the quantities that a picture of a sweep shows: those of
+/* draw_axes.c: selects the quantities in the picture of a sweep: those of
  * --axes or, by default, the varied fields. */
 #include <math.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static bool any_number(const Sweep *s, const SweepColumn *c)
     return false;
 }
 
-/* Returns the column number n of those shown that have numbers. */
+/* Returns the nth of the reported columns that have numbers. */
 static Measure nth_column(const Sweep *s, int n)
 {
     for (int i = 0; i < s->columns.n; i++) {
@@ -132,8 +132,8 @@ const char *panel_name(const Sweep *s, Arena *a, int axis, const Row *r)
     return name;
 }
 
-/* Returns the axis that lines are drawn over: the last one with numbers, if at
- * most two axes vary. -1: none. */
+/* Returns the axis over which lines are drawn, which is the last one with
+ * numbers; -1 if there is none, or if more than two axes vary. */
 static int line_axis(const Sweep *s)
 {
     int axis = -1, varied = s->options->nspecs > 1, panels = 1;
@@ -167,7 +167,7 @@ View view_choose(const Sweep *s)
 
 /* ---- check ---- */
 
-/* True if the row has this number, or will have it after a run. */
+/* True if the row has this number, or may have it after a run. */
 static bool can_have(const Sweep *s, const Measure *m)
 {
     for (int i = 0; i < s->rows.n; i++) {
@@ -200,7 +200,7 @@ void draw_check(const Sweep *s)
     bool any = false;
     for (int i = 0; i < s->rows.n; i++)
         any |= s->rows.at[i].state != RowRefused;
-    if (!any) /* reported at the end */
+    if (!any) /* the errors are reported at the end */
         return;
     const View v = view_choose(s);
     check_measure(s, &v.x);

@@ -1,5 +1,6 @@
-/* draw_compare.c: draws the times of layers over the length as SVG: one line
- * per kind of layer, with its name at the end. Both axes are logarithmic. */
+/* draw_compare.c: draws the times of layers over the length as SVG, one line
+ * per kind of layer with the kind's name at its end. Both axes are
+ * logarithmic. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,7 +19,7 @@ static const char sheet[] =
 
 typedef struct {
     const char *name;
-    double end, at; /* height in pixels of the line's end, and of its name */
+    double end, at; /* y in pixels of the line's end; of its name */
     int colour;
 } Name;
 
@@ -105,7 +106,7 @@ static int by_end(const void *a, const void *b)
     return x->end < y->end ? -1 : x->end > y->end;
 }
 
-/* Puts the names next to the ends of their lines, without overlap. */
+/* Draws the names next to the ends of their lines, without overlaps. */
 static void put_names(Picture *d)
 {
     Name *name = d->names.at;

@@ -1,8 +1,8 @@
-/* draw_sweep.c: draws the variants of a sweep as SVG. The picture is a scatter
- * plot of two columns with the Pareto front, or lines over a varied field in
- * one panel for each combination of the other fields. Names stand next to the
- * marks; if there is no room, the name is a tooltip. Colours follow the
- * reader's light or dark mode. */
+/* draw_sweep.c: draws the variants of a sweep as SVG: a scatter plot of two
+ * columns with the Pareto front, or lines over a varied field, with a panel for
+ * each combination of the other fields. Names are next to the marks or, if
+ * there is no room, in tooltips. Colours follow the reader's light or dark
+ * mode. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,10 +34,10 @@ typedef struct {
     Arena *arena;
     Buffer out;
     View view;
-    Plot plot;             /* the current plot; all have the same scales */
+    Plot plot;             /* current plot; all have the same scales */
     VEC(Dot) points;       /* sorted by panel, then by x */
-    VEC(const Row *) head; /* [panels]: any row of the panel */
-    int across;            /* number of panels side by side */
+    VEC(const Row *) head; /* [panels]: a row of each panel */
+    int across;            /* number of panels next to each other */
     int left_out, unnamed;
 } Picture;
 
@@ -85,7 +85,7 @@ static void find_points(Picture *d)
         p.panel = panel_of(d, r);
         p.low = end_of(my->low, r);
         p.high = end_of(my->high, r);
-        /* fmin and fmax ignore a NAN */
+        /* fmin and fmax ignore NAN */
         scale_widen(&d->plot.x, fmin(p.x, end_of(mx->low, r)));
         scale_widen(&d->plot.x, fmax(p.x, end_of(mx->high, r)));
         scale_widen(&d->plot.y, fmin(p.y, p.low));
@@ -142,7 +142,7 @@ static const char *side_text(const Picture *d, const Measure *m, const Scale *s)
     return s->from > 0 ? arena_printf(d->arena, "%s (not from 0)", text) : text;
 }
 
-/* Returns the names of all marks at the position of mark i, as many as fit. */
+/* Returns the names of the marks at the position of mark i that fit. */
 static const char *names_at(const Picture *d, int i)
 {
     const char *names = label_cut(d->arena,
@@ -180,8 +180,8 @@ static const char *tip_text(Picture *d, const Dot *p)
 
 /* ---- grid ---- */
 
-/* Sets the ticks: the values of a varied axis, otherwise round numbers. Returns
- * how many there are. */
+/* Sets the ticks to the values of a varied axis, or else to round numbers.
+ * Returns their number. */
 static int find_ticks(const Picture *d, double tick[MostTicks])
 {
     int n = 0;
@@ -204,7 +204,7 @@ static int find_ticks(const Picture *d, double tick[MostTicks])
 
 /* ---- lines ---- */
 
-/* Returns the end of the points of the panel that begins at `from`. */
+/* Returns the end of the panel whose points begin at index `from`. */
 static int panel_end(const Picture *d, int from)
 {
     int end = from;
@@ -231,8 +231,8 @@ static void put_bars(Picture *d, const Dot *p)
         put_bar(d, low, p->y, end_of(d->view.x.high, p->row), p->y);
 }
 
-/* Draws the intervals of a line's points: as a band if all points have one,
- * otherwise as bars. */
+/* Draws the intervals of the points of a line, as a band if all points have
+ * one, otherwise as bars. */
 static void put_bands(Picture *d, int from, int end)
 {
     const Dot *p = &d->points.at[from];
@@ -263,7 +263,8 @@ static void draw_line(Picture *d, int from, int end)
     svg_line(&d->out, "line", at.at, at.n, "");
 }
 
-/* Draws the front as steps. Every point on the worse side is dominated. */
+/* Draws the Pareto front as steps: all points on the worse side are
+ * dominated. */
 static void draw_front(Picture *d)
 {
     const int better = d->view.lines ? 0 : d->view.x.c->better;
@@ -299,7 +300,7 @@ static void put_marks(Picture *d, int from, int end)
         }
 }
 
-/* Labels the marks, those on the front first. */
+/* Labels the marks; those on the Pareto front come first. */
 static void put_labels(Picture *d, int from, int end)
 {
     for (int pareto = 1; pareto >= 0; pareto--)

@@ -1,5 +1,6 @@
-/* estimate.c: predicts the time of a workload from its plan, as the sum of its
- * features times their coefficients on this host (cost_coefficients.c). */
+/* estimate.c: predicts the time of a workload from the plan: the sum of its
+ * features, each multiplied by its coefficient on this host
+ * (cost_coefficients.c). */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* grid.c: makes the variants of a sweep: for every spec, every combination of
- * the axes or, with --zip, all axes in step. Also sets the options of each
+/* grid.c: makes the variants of a sweep: for each spec, all combinations of the
+ * axes or, with --zip, all axes in step. Also sets the options of each
  * variant. */
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const char *short_name(Arena *a, const char *path)
                              : name;
 }
 
-/* Returns the short name of a spec or, if it is not unique, its path. */
+/* Returns the short name of a spec or, if several specs have it, the path. */
 static const char *label_of(Arena *a, const SweepOptions *o, int which)
 {
     const char *label = short_name(a, o->specs[which]);
@@ -35,7 +35,7 @@ static int64_t combinations(const Axes *axes, bool zip)
     return n;
 }
 
-/* Returns the axis values of combination `which`. The last axis varies
+/* Returns the axis values of combination `which`. The last axis varies the
  * fastest. */
 static const char *const *values_of(Arena *a, const Axes *axes, bool zip,
                                     int64_t which)
@@ -67,7 +67,7 @@ static const char *set_of(Arena *a, const char *key, const char *value)
     return preset ? preset : arena_printf(a, "%s=%s", key, value);
 }
 
-/* Returns the options with those that the variant's axes set. */
+/* Returns the options, changed as the variant's axes say. */
 static SweepOptions options_of(const SweepOptions *o, const Axes *axes,
                                const Variant *v)
 {
@@ -84,8 +84,8 @@ EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
     VEC(const char *) sets = { 0 };
     m.spec = v->spec;
     m.text = is_stdout(v->spec) ? o->model.text : NULL;
-    /* use random weights: a file would fit only one shape, and weights do not
-     * affect the time */
+    /* random weights, because a file would fit only one shape, and weights do
+     * not affect the time */
     vec_push(a, &sets, "weights=");
     for (int i = 0; i < o->model.nsets; i++)
         vec_push(a, &sets, o->model.sets[i]);

@@ -1,10 +1,10 @@
-/* pareto.c: finds the Pareto front of two columns, and sorts the rows. */
+/* pareto.c: finds the Pareto front for two columns, and sorts the rows. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sweep/sweep_parts.h"
 
-/* Returns a value of the column, negated if more is better, so that less is
+/* Returns a value of the column such that less is better: negated if more is
  * better. */
 static double column_value(const SweepColumn *c, const Row *r)
 {
@@ -38,7 +38,7 @@ void front_mark(Sweep *s)
     }
 }
 
-/* Returns the end of the value's interval that is better. */
+/* Returns the better end of the value's interval. */
 static double hoped(const SweepColumn *c, const Row *r)
 {
     const RowWork *w = row_main(r);

@@ -1,5 +1,5 @@
-/* presets.c: words that --vary accepts although they are no values of the
- * field: each names a layer of Table 1 of the paper. The neighbourhood has r =
+/* presets.c: words that --vary accepts although they are not values of the
+ * field. Each names a layer in Table 1 of the paper. The neighbourhood has r =
  * 16 rows, the kernel k = 3. */
 #include <string.h>
 

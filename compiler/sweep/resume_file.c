@@ -1,6 +1,6 @@
-/* resume_file.c: reads and writes the file of --resume. The first line
- * identifies the sweep, the machine and the version. Each timed row is then
- * appended as a line. */
+/* resume_file.c: reads and writes the file of --resume. Its first line
+ * identifies the sweep, the machine and the version. Each row is appended as a
+ * line after it was timed. */
 #define _DEFAULT_SOURCE /* flock */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static json_t *text_member(const char *s)
     return s ? json_string(s) : json_null();
 }
 
-/* Returns the options that affect the times, except the spec and the axes, as
+/* Returns the options that affect the times, without the spec and the axes, as
  * JSON. */
 static json_t *sweep_json_of(const Sweep *s)
 {
@@ -69,7 +69,8 @@ static _Noreturn void foreign(const char *path)
     fail(ExitInput, "%s:1: this is no file of attnc sweep --resume", path);
 }
 
-/* Returns the names of the members in which x and y differ: "cpu, cores". */
+/* Returns the names of the members that differ in x and y, e.g. "cpu,
+ * cores". */
 static const char *differing(Arena *a, const json_t *x, const json_t *y)
 {
     const char *list = "", *key;
@@ -143,15 +144,15 @@ static bool same_work(const Row *a, const Row *b)
     return same;
 }
 
-/* Takes the times of a row from a line. If a variant has several lines, each
- * contains the times of those before it. */
+/* Takes the times of a row from a line. A later line of the same variant
+ * contains the times of the earlier ones. */
 static void take_line(Sweep *s, const char *path, int number,
                       const json_t *line)
 {
     Row found = { 0 };
     Row *r = find_row(s, line);
-    const bool taken = r && r->state != RowRefused; /* false: the row is not of
-                                                     * this sweep */
+    const bool taken = r && r->state != RowRefused; /* false: not a row of this
+                                                     * sweep */
     if (!json_is_object(line)
         || !row_read(s->arena, &found, json_object_get(line, "row"), 0)
         || (taken && !same_work(r, &found)))
@@ -181,7 +182,7 @@ static size_t whole_lines(const char *all, size_t n)
     return n;
 }
 
-/* Removes an incomplete last line, which a killed process left. */
+/* Removes an incomplete last line, as a killed process leaves it. */
 static void drop_cut_line(int fd, const char *path, size_t complete)
 {
     if (ftruncate(fd, (off_t)complete) != 0)
@@ -189,8 +190,8 @@ static void drop_cut_line(int fd, const char *path, size_t complete)
     warning_once("%s: its last line was cut: it is dropped", path);
 }
 
-/* Appends a line. On failure, removes the part that was written and returns
- * false. */
+/* Appends a line. On failure, removes the part that has been written and
+ * returns false. */
 static bool append(int fd, json_t *line)
 {
     char *words = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(17));
@@ -199,7 +200,7 @@ static bool append(int fd, json_t *line)
         fail(ExitResource, "out of memory");
     const off_t before = lseek(fd, 0, SEEK_END);
     const size_t n = strlen(words);
-    words[n] = '\n'; /* in place of the NUL */
+    words[n] = '\n'; /* replaces the NUL */
     const ssize_t written = write(fd, words, n + 1);
     const int why = errno;
     free(words);
@@ -211,7 +212,7 @@ static bool append(int fd, json_t *line)
     return false;
 }
 
-/* Checks that the first line is the header, even if it is incomplete. */
+/* Checks that the first line is the header, even if the line is incomplete. */
 static void check_first(const Sweep *s, const char *path, const char *all,
                         size_t n, size_t complete)
 {
@@ -228,7 +229,7 @@ static void check_first(const Sweep *s, const char *path, const char *all,
     json_decref(header);
 }
 
-/* Reads the file, which must be a regular one. */
+/* Reads the file, which must be a regular file. */
 static File read_all(int fd, const char *path)
 {
     struct stat st;
@@ -256,7 +257,7 @@ void keep_open(Sweep *s)
     const File f = read_all(s->kept, path);
     const size_t complete = whole_lines((const char *)f.at, f.size);
     check_first(s, path, (const char *)f.at, f.size,
-                complete); /* before writing anything */
+                complete); /* before anything is written */
     if (complete < f.size)
         drop_cut_line(s->kept, path, complete);
     if (complete == 0 && !append(s->kept, header_of(s)))

@@ -1,5 +1,5 @@
-/* row.c: converts a row to JSON and back. A child process passes its row on in
- * this form. */
+/* row.c: converts a row to JSON and back. A child process passes its row to the
+ * parent in this form. */
 #include <math.h>
 #include <string.h>
 
@@ -67,7 +67,7 @@ static const RowColumn mixing_column = COLUMN(Row, Row, mixing, "mixing",
 
 /* ---- write ---- */
 
-/* Times are written in nanoseconds. */
+/* Times are in nanoseconds. */
 static json_t *work_json(const RowWork *w)
 {
     json_t *o = columns_object(work_columns, COUNT(work_columns), w);

@@ -1,5 +1,5 @@
-/* sweep.c: runs a sweep, from its options to its report: plans all variants,
- * then times those that are valid. */
+/* sweep.c: runs a sweep from options to report: plans all variants, then times
+ * the valid ones. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <math.h>
 #include <sys/mman.h>
@@ -28,8 +28,8 @@ static void refuse_worthless(const Columns *pareto)
         fail(ExitUsage, "--front takes two columns: parameters,latency");
 }
 
-/* Reads the columns, which decide if anything must run. By default, the front
- * and the order use times if there are any. */
+/* Reads the columns, which determine if variants must run. By default, the
+ * front and the sort order use times if any are shown. */
 static void read_columns(Sweep *s)
 {
     const SweepOptions *o = s->options;
@@ -112,7 +112,7 @@ static void run_all(Sweep *s)
     progress_end();
 }
 
-/* Returns the exit code of the first row if all rows were rejected, otherwise
+/* Returns the first row's exit code if all rows were rejected, otherwise
  * ExitDone. */
 static int refused_code(const Sweep *s)
 {

@@ -20,8 +20,8 @@ typedef struct {
     int nspecs;
     const char *const *vary; /* texts of --vary, such as "h=4,8,16" */
     int nvary;
-    bool predict;        /* run nothing; predict the times from the plans */
-    bool zip;            /* vary all axes in step instead of combining them */
+    bool predict;        /* runs nothing; predicts the times from the plans */
+    bool zip;            /* varies all axes in step instead of combining them */
     bool layers;         /* print Table 1 of the paper; lengths as an axis */
     const char *columns; /* names, separated by commas; NULL: default */
     const char *sort;    /* column to sort by; NULL: default */
@@ -36,7 +36,7 @@ typedef struct {
     BenchOptions work;
 } SweepOptions;
 
-/* Plans and times all variants and prints the table. Returns an exit code: if
+/* Plans and times all variants and prints the table. Returns an exit code; if
  * no variant was valid, that of the first one. */
 int sweep_run(const SweepOptions *o, FILE *out);
 

@@ -1,6 +1,7 @@
 /* sweep_child.c: runs a variant in a child process, because an invalid variant
- * may end its process. The child passes its row on as JSON. Its stderr is
- * captured: an error becomes the message of the row, a warning its note. */
+ * may end its process. The child passes its row to the parent as JSON. The
+ * parent captures the child's stderr: an error becomes the row's message, a
+ * warning its note. */
 #define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +75,7 @@ static Child start(const Sweep *s, const Row *r, Facts *facts)
     return c;
 }
 
-/* Reads the row from the child. Returns false after a signal. */
+/* Reads the row that the child sends. Returns false after a signal. */
 static bool attend(const Child *c, Buffer *b)
 {
     for (;;) {
@@ -94,8 +95,8 @@ static bool attend(const Child *c, Buffer *b)
     }
 }
 
-/* Waits for the child to end, or with `kills` kills it, and returns its
- * status. */
+/* Waits for the child to end, after killing it if `kills` is set, and returns
+ * its status. */
 static int ended(const Child *c, bool kills)
 {
     int status = 0;
@@ -119,8 +120,8 @@ static const char *messages(Arena *a, int fd)
     return text;
 }
 
-/* Removes the position "--set:1:3: ", because --set contains the values of the
- * row itself. */
+/* Removes the position "--set:1:3: ", because --set only contains the values of
+ * the row itself. */
 static const char *without_set(const char *text)
 {
     int bytes = 0;
@@ -128,8 +129,8 @@ static const char *without_set(const char *text)
     return text + bytes;
 }
 
-/* Returns the first message of this kind, or NULL if there is none. The message
- * includes its position if that is in a file. */
+/* Returns the first message of this kind, or NULL. The message includes its
+ * position if that is in a file. */
 static const char *message(Arena *a, const char *text, const char *kind)
 {
     const char *at = strstr(text, kind);
@@ -151,7 +152,7 @@ static void refuse(Row *r, int code, const char *why)
     r->message = why;
 }
 
-/* Rejects a row whose child returned nothing. */
+/* Rejects a row whose child sent nothing. */
 static void refuse_ended(Arena *a, Row *r, int status, const char *text)
 {
     const char *why = message(a, text, ": error: ");

@@ -1,4 +1,4 @@
-/* sweep_columns.c: the columns of a sweep's report, shared by all formats. */
+/* sweep_columns.c: the columns of a sweep's report, which all formats share. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 /* ---- figures ---- */
 
-/* Returns a number from the plan; `at` is the offset of its field in Row. */
+/* Returns a number from the plan; `at` is the offset of its member in Row. */
 static double get_planned(const Row *r, int at)
 {
     double value;
@@ -15,7 +15,7 @@ static double get_planned(const Row *r, int at)
     return r->state == RowRefused ? NAN : value;
 }
 
-/* Returns the workload `which` if it was timed, or NULL. */
+/* Returns workload `which`, or NULL if it was not timed. */
 static const RowWork *timed_work(const Row *r, int which)
 {
     const RowWork *w = which < WorkKinds ? &r->work[which] : row_main(r);
@@ -84,7 +84,7 @@ static const char *get_bound(const Row *r, int which)
     return w ? bound_word(w->bound) : "";
 }
 
-/* Returns a number of Table 1 of the paper; `at` is the offset of its field.
+/* Returns a number of Table 1 of the paper; `at` is the offset of its member.
  * NAN if the layer does not mix rows. */
 static double get_mixing(const Row *r, int at)
 {
@@ -202,7 +202,7 @@ static _Noreturn void unknown_column(Arena *a, const char *option,
          quote(name), list);
 }
 
-/* Returns the column of a spec field. Adds the key to `fields` unless it is
+/* Returns the column of a spec field, and adds the key to `fields` if it is not
  * there. */
 static SweepColumn field_column(Arena *a, const char *key, Words *fields)
 {
@@ -254,7 +254,7 @@ const char *columns_default(bool exact, bool predict)
                    : default_columns;
 }
 
-/* The two rows after a time are the ends of its interval. */
+/* The two rows after a time are the two ends of its interval. */
 void column_ends(const SweepColumn *c, const SweepColumn **low,
                  const SweepColumn **high)
 {
@@ -272,7 +272,7 @@ bool column_has(const SweepColumn *c, const Row *r)
     return c->word ? *c->word(r, c->which) : !isnan(c->get(r, c->which));
 }
 
-/* Returns a number with four significant digits, or three if it is below 1. */
+/* Returns a number with four significant digits; three if it is below 1. */
 static const char *short_number(Arena *a, double x)
 {
     const int size = x > 0 ? (int)floor(log10(x)) : 0; /* 0 for numbers from 1

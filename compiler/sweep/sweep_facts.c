@@ -1,5 +1,5 @@
-/* sweep_facts.c: fills in the row of one variant, in a child process: first the
- * facts of its plan, then its times. */
+/* sweep_facts.c: fills in the row of a variant in a child process: first facts
+ * of the plan, then times. */
 #include <math.h>
 
 #include "sweep/sweep_parts.h"
@@ -73,8 +73,8 @@ static bool any_beaten(const Sweep *s, const Setup *setup, const Works *works,
     return beaten;
 }
 
-/* Measures the machine again if a run has beaten its rates, because it must
- * have been busy when they were measured. */
+/* Measures the machine again if a run was faster than the rates allow, because
+ * the machine must have been busy when they were measured. */
 static void measure_again(const Sweep *s, const Setup *setup,
                           const Works *works, const Times *times)
 {

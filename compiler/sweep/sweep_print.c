@@ -1,5 +1,5 @@
 /* sweep_print.c: prints a sweep as a text or Markdown table. CSV and JSON have
- * the same numbers with all digits. */
+ * the same numbers, with all digits. */
 #define _POSIX_C_SOURCE 200809L /* fileno */
 #include <string.h>
 
@@ -10,10 +10,10 @@
 
 enum { LeastMessage = 40 };
 
-typedef struct { /* a column of the table: an axis or spec, or a figure */
+typedef struct { /* a column of the table: an axis, the spec, or a figure */
     const char *head;
     int axis;             /* index of the axis; -1: the spec */
-    const SweepColumn *c; /* the figure; NULL: an axis or the spec */
+    const SweepColumn *c; /* the figure; NULL: an axis, or the spec */
 } Cell;
 typedef VEC(Cell) Cells;
 
@@ -26,7 +26,7 @@ typedef struct {
 
 /* ---- cells ---- */
 
-/* True if the row has a value in the column, or will have one. */
+/* True if the row has a value in the column, or may get one. */
 static bool will_have(const SweepColumn *c, const Row *r)
 {
     const bool work = c->which < WorkKinds ? r->work[c->which].there
@@ -37,7 +37,7 @@ static bool will_have(const SweepColumn *c, const Row *r)
                 : column_has(c, r));
 }
 
-/* True if any row has or will have a value. Other columns are hidden. */
+/* True if any row has a value or may get one. Other columns are hidden. */
 static bool any_has(const Sweep *s, const SweepColumn *c)
 {
     for (int i = 0; i < s->rows.n; i++)
@@ -109,7 +109,7 @@ static void put_head(const Table *t)
     table_rule(&t->text);
 }
 
-/* Prints, in place of the figures, why the variant is rejected. */
+/* Prints why the variant is rejected, in place of the figures. */
 static void put_message(const Table *t, const Row *r)
 {
     FILE *out = t->text.out;
@@ -158,7 +158,7 @@ static bool reported_before(const Sweep *s, int row)
     return false;
 }
 
-/* Prints each warning once, with the number of variants that have it. */
+/* Prints each warning once, with the number of variants that caused it. */
 static void put_notes(const Sweep *s, FILE *out)
 {
     for (int i = 0; i < s->rows.n; i++) {
@@ -188,8 +188,8 @@ static void put_pareto(const Sweep *s, bool markdown, FILE *out)
                 s->pareto.at[1].name);
 }
 
-/* Prints the options of the workload that was measured and, with --predict, the
- * error of predictions on this machine. */
+/* Prints the options of the measured workload and, with --predict, the error of
+ * predictions on this machine. */
 static void put_workload(const Sweep *s, FILE *out)
 {
     const char *text = workload_text(s, s->arena);
@@ -221,7 +221,7 @@ static void put_sweep(const Sweep *s, bool markdown, FILE *out)
 /* ---- live ---- */
 struct Live {
     Table table;
-    int lines; /* number of lines written */
+    int lines; /* number of lines printed */
 };
 
 static void put_live(Sweep *s, const Row *r)
@@ -235,7 +235,7 @@ static void put_live(Sweep *s, const Row *r)
     fflush(s->out);
 }
 
-/* A column without values so far is as wide as its heading. */
+/* A column that has no values yet is as wide as its heading. */
 void live_head(Sweep *s)
 {
     const bool table = s->options->format == BenchTable;
@@ -255,8 +255,8 @@ void live_row(Sweep *s, const Row *r)
         put_live(s, r);
 }
 
-/* Clears the lines of live_head() and the rows, so that the report replaces
- * them, if all of them are still visible. */
+/* Clears the lines of live_head() and the rows, if all are still visible, so
+ * that the report replaces them. */
 void live_end(Sweep *s)
 {
     const int rows = s->live ? terminal_lines(fileno(s->out)) : 0;

@@ -1,6 +1,6 @@
-/* sweep_schedule.c: decides which variant is timed next. First each variant is
- * timed once, the shortest first. Then, while the budget lasts, comes the one
- * on or near the Pareto front whose time is least certain. */
+/* sweep_schedule.c: decides which variant is timed next. First, each variant is
+ * timed once, the shortest first. While the budget lasts, the next one is the
+ * variant on or near the Pareto front with the least certain time. */
 #define _DEFAULT_SOURCE /* _SC_PHYS_PAGES */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum { LeastRuns = 7 };
 
 /* ---- order ---- */
 
-/* Returns an upper bound of the seconds of one run of all its workloads. */
+/* Returns an upper bound for the seconds of a run of all workloads. */
 static double thought(const Row *r)
 {
     double sum = 0;
@@ -30,7 +30,7 @@ static double thought(const Row *r)
 
 typedef struct {
     int row;
-    double seconds; /* upper bound of the seconds of one run of all workloads */
+    double seconds; /* upper bound for a run of all workloads */
 } Turn;
 
 static int by_seconds(const void *a, const void *b)
@@ -43,7 +43,7 @@ static int by_seconds(const void *a, const void *b)
 
 typedef VEC(Turn) Turns;
 
-/* Returns the planned rows that are not timed yet, the shortest first. */
+/* Returns the planned rows that have not been timed, the shortest first. */
 static Turns turns_of(const Sweep *s)
 {
     Turns turns = { 0 };
@@ -57,8 +57,8 @@ static Turns turns_of(const Sweep *s)
 
 /* ---- memory ---- */
 
-/* Rejects variants that need more memory than the machine has, because they
- * would make it swap. */
+/* Rejects variants that need more memory than the machine has, because it would
+ * start to swap. */
 static void refuse_large(Sweep *s)
 {
     const double bytes = (double)sysconf(_SC_PHYS_PAGES)
@@ -77,8 +77,7 @@ static void refuse_large(Sweep *s)
 
 /* ---- first round ---- */
 
-/* Returns the seconds that a round of one variant takes, with at least `runs`
- * runs. */
+/* Returns the seconds of a round of one variant with at least `runs` runs. */
 static double round_seconds(const Sweep *s, const Turn *t, int64_t runs)
 {
     return made + fmax(s->runs_seconds, (double)(runs + 1) * t->seconds);
@@ -92,7 +91,7 @@ static double all_seconds(const Sweep *s, const Turns *turns, int64_t runs)
     return sum;
 }
 
-/* Reduces the number of runs of all variants if the budget is too short. */
+/* Reduces the number of runs of all variants if the budget is not enough. */
 static void fit_budget(Sweep *s, const Turns *turns)
 {
     const double budget = first_part * s->options->budget;
@@ -149,9 +148,9 @@ static double error_of(const Row *r)
     return error < 0 ? 1 : error;
 }
 
-/* Returns the row with the widest interval: among the rows that would be on the
- * front with their time at its better end or, if those are known well enough,
- * among the others. NULL if all are. */
+/* Returns the row with the least certain time. Rows that may be on the front,
+ * if their times are at the better ends of their intervals, come first. NULL if
+ * all times are certain enough. */
 static Row *least_known(Sweep *s)
 {
     Row *best = NULL;

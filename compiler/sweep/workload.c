@@ -1,6 +1,6 @@
-/* workload.c: the workload that times and FLOPs refer to: lengths, tokens of an
- * answer, sentences, hypotheses, threads. The report prints the options that
- * select it. */
+/* workload.c: the workload for which times and FLOPs are given: lengths, tokens
+ * of an answer, sentences, hypotheses, threads. The report prints the options
+ * that select it. */
 #include <string.h>
 
 #include "sweep/sweep_parts.h"
@@ -14,7 +14,7 @@ static bool is_key(const char *text, const char *key)
     return !strncmp(text, key, n) && (text[n] == '\0' || text[n] == '=');
 }
 
-/* True if the user sets the key, by --set or --vary. */
+/* True if the user sets the key with --set or --vary. */
 static bool is_chosen(const Sweep *s, const char *key)
 {
     const EngineOptions *m = &s->options->model;
@@ -38,8 +38,8 @@ static int64_t longest_of(Arena *a, const char *lengths)
     return most;
 }
 
-/* Returns a --set option that makes one side of the model long enough. Returns
- * NULL if it is long enough, or if the user set its length. */
+/* Returns a --set option that makes the maximum length of one side sufficient;
+ * NULL if it is sufficient or set by the user. */
 static const char *raised(const Sweep *s, const Spec *model, Side side,
                           const char *key, int64_t needed)
 {
@@ -105,8 +105,8 @@ RowSize workload_size(const Setup *s)
     return size;
 }
 
-/* Appends an option with a value or range: " -n 32", " -n 8..32"; nothing if it
- * is 0. */
+/* Appends an option with a value or range, such as " -n 32" or " -n 8..32";
+ * nothing if it is 0. */
 static const char *add(Arena *a, const char *text, const char *option,
                        int64_t least, int64_t most)
 {
@@ -144,7 +144,7 @@ const char *workload_text(const Sweep *s, Arena *a)
     if (most.of[SizeSteps] == 0)
         most.of[SizeBeam] = 0;
     least.of[SizeLongest] = least.of[SizeShortest];
-    if (!s->times && !s->estimates) /* nothing is run or predicted */
+    if (!s->times && !s->estimates) /* nothing runs and nothing is predicted */
         most.of[SizeThreads] = 0;
     for (int k = SizeLongest; k < Sizes; k++)
         text = add(a, text, options[k], least.of[k], most.of[k]);
