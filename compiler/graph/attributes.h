@@ -31,7 +31,7 @@ ATTRIBUTE(double, eps, REAL("eps", n->eps > 0))
  * Depthwise: offset of tap 0 from the row. Patches: row of the first patch. */
 ATTRIBUTE(int64_t, first, COUNT("first", n->op == OpSlice || n->first != 0))
 /* Taps, Depthwise: number of taps. Weight: the same, if the file stores the
- * taps of a column together; else 0 */
+ * taps of a column together; otherwise 0 */
 ATTRIBUTE(int64_t, taps, COUNT("taps", n->taps > 0))
 /* Taps: input rows between two result rows; 0: 1 */
 ATTRIBUTE(int64_t, stride, COUNT("stride", n->stride > 1))
@@ -103,8 +103,8 @@ ATTRIBUTE(int64_t, place,)
 ATTRIBUTE(int, part,
           WORD("part", n->part == PartKey ? "keys" : "values",
                is_cached(n) || n->op == OpPackKv))
-/* Weight: ReadBy bits of a matrix; number of tensors that it is assembled from,
- * numbered by {e} in its name, 0: it is one tensor */
+/* Weight: ReadBy bits of a matrix; number of tensors it is assembled from,
+ * numbered by {e} in its name; 0: it is one tensor */
 ATTRIBUTE(int, readers,)
 ATTRIBUTE(int64_t, parts,)
 /* RotaryTable: spec of the layers that use it */

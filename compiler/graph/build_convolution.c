@@ -1,10 +1,10 @@
 /* build_convolution.c: Table 1's convolutional layer. An encoder's row reads
- * neighbours on both sides, a decoder's row only those before it. A full
- * convolution is im2col and a product; with a single tap it is the product
- * alone. */
+ * neighbours on both sides, a decoder's row only earlier rows. A full
+ * convolution is im2col and a product; with a single tap it is only the
+ * product. */
 #include "graph/build.h"
 
-/* Returns a node of op `op` with the kernel's taps, dilation and reach. */
+/* Returns a node for `op` with the kernel's taps, dilation and reach. */
 static Node kernel(const Build *b, Op op, int x)
 {
     const Spec *s = b->s;

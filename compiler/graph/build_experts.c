@@ -3,8 +3,8 @@
  * row. */
 #include "graph/build.h"
 
-/* Adds a matrix for each expert, or a bias if columns is 0. The weights file
- * has one tensor per expert: {e} in the name is its number. */
+/* Adds a matrix for each expert, or a bias if `columns` is 0. The weights file
+ * has one tensor per expert; {e} in the name stands for its number. */
 static int put_experts(Build *b, int64_t rows, int64_t columns,
                        const char *word)
 {
@@ -30,7 +30,7 @@ static int put_experts(Build *b, int64_t rows, int64_t columns,
     return node;
 }
 
-/* Adds x W^T (+ b), in which each row uses the weights of its own expert. */
+/* Adds x W^T (+ b), where each row uses its own expert's weights. */
 static int multiply_by_experts(Build *b, int x, int64_t out, const char *word,
                                int routes)
 {
@@ -52,7 +52,7 @@ static int routing(Build *b, int x, int64_t out, bool bias, const char *word)
     return x;
 }
 
-/* Returns the router's scores: rows with a column for each expert. */
+/* Returns the router's scores: rows with one column per expert. */
 static int expert_scores(Build *b, int x)
 {
     const Spec *s = b->s;
@@ -115,7 +115,7 @@ static int network(Build *b, int x, int routes)
     return multiply_by_experts(b, y, s->d_model, "w2", routes);
 }
 
-/* Adds the shared experts: one network, as wide as all of them together. */
+/* Adds the shared experts as one network, as wide as all of them together. */
 static int shared(Build *b, int x)
 {
     const Spec *s = b->s;

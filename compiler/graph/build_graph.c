@@ -11,10 +11,10 @@ typedef struct {      /* the input of one stack */
     int tie;          /* Tie bit of its embedding table */
     Sym rows;
     int64_t vocab;
-    bool first; /* the model's first stack, or its only one */
+    bool first; /* the model's first or only stack */
 } End;
 
-/* Returns the ReadBy bits of a table that serves these Tie bits. */
+/* Returns the ReadBy bits of a table with these Tie bits. */
 static int readers_of(int ties)
 {
     return (ties & (TieSource | TieTarget) ? ReadByLookUp : 0)
@@ -75,9 +75,9 @@ static int tokens(Build *b, const End *e)
     return x;
 }
 
-/* Adds the im2col of convolution i, with one result row per `stride` frames. A
- * row of the input holds `frames` frames side by side; they become separate
- * rows of the encoder. */
+/* Adds the im2col of convolution i, with one result row per `stride` frames. An
+ * input row holds `frames` frames side by side; they become separate rows of
+ * the encoder. */
 static int frame_taps(Build *b, int x, int i, int64_t stride, int64_t frames,
                       const char *word)
 {
@@ -94,8 +94,9 @@ static int frame_taps(Build *b, int x, int i, int64_t stride, int64_t frames,
     return put_node(b, n, build_join(b, word, ".taps"));
 }
 
-/* Adds the convolutions over frames: source.convolution.0, .1 and up. They skip
- * the learned rows, which are inserted after the last convolution. */
+/* Adds the convolutions over frames: source.convolution.0,
+ * source.convolution.1, ... They skip the learned rows, which are inserted
+ * after the last convolution. */
 static int convolutions(Build *b, int x, const End *e)
 {
     const Spec *s = b->s;
@@ -116,8 +117,7 @@ static int convolutions(Build *b, int x, const End *e)
     return x;
 }
 
-/* Adds the patches of an image. The input rows, read in order, are its
- * pixels. */
+/* Adds the patches of an image. The input rows, in order, are its pixels. */
 static int patches(Build *b, int x, const End *e)
 {
     const double *image = b->s->input_image.at, *patch = b->s->input_patch.at;
@@ -341,7 +341,7 @@ static int build_both(Build *b)
     return build_decoder(b);
 }
 
-/* Builds one attention whose queries, keys and values are inputs. */
+/* Builds a single attention whose queries, keys and values are inputs. */
 static int build_attention(Build *b)
 {
     static const struct {
@@ -383,15 +383,15 @@ Graph *build_graph(Arena *a, const Spec *s)
     g->cache[CacheCross].of = CacheCross;
     Build b = { .g = g, .s = s, .tied = -1 };
     finish(&b, kinds[s->kind](&b));
-    if (b.scans) /* a decoder that starts from the encoder's states reads
-                    only the scans */
+    if (b.scans) /* only the scans are read by a decoder that starts from the
+                  * encoder's states */
         graph_remove_dead(g);
     check_graph(g, "build");
     return g;
 }
 
 /* Returns the name and shape of a weight. If it consists of several tensors,
- * the name is that of tensor e. */
+ * the name is that of tensor `e`. */
 static WeightName weight_name(const Graph *g, const Node *n, int64_t e)
 {
     WeightName w = { .name = weight_part(g->arena, n, e),

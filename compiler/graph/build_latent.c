@@ -10,7 +10,7 @@
  * The cache holds the full keys and values of every head, not c. */
 #include "graph/build.h"
 
-/* Adds a projection to narrow rows, and their norm, which may have its own
+/* Adds a projection to narrow rows, and their norm, which may have a different
  * eps. */
 static int narrow(Build *b, int x, int64_t columns, bool bias, const char *word)
 {
@@ -38,7 +38,7 @@ static int project_rope(Build *b, int x, int64_t heads, bool bias,
     return d > 0 ? project_latent(b, x, heads * d, bias, word) : -1;
 }
 
-/* Joins the own columns of each head with its rotary columns. */
+/* Joins each head's own columns with its rotary columns. */
 static int join_rope(Build *b, int own, int rope, int64_t heads, int part,
                      const char *word)
 {

@@ -1,6 +1,7 @@
 /* build_layer.c: the layers of a stack, with the paper's operations in the
  * paper's order. A layer is a list of sublayers; a sublayer maps rows to rows,
- * with a residual and norms around it. No other file knows this structure. */
+ * with a residual and norms around it. No other file depends on this
+ * structure. */
 #include <math.h>
 
 #include "graph/build.h"
@@ -16,7 +17,7 @@ static const char *const projection[] = {
     [Wo] = "o",
 };
 
-/* Adds one projection of attention. In a model of `kind: attention`, an absent
+/* Adds one projection of attention. In a model of `kind: attention`, a missing
  * projection is the identity. Queries, keys and values are clipped even if they
  * are not projected. */
 static int project(Build *b, int x, Projection which)
@@ -65,8 +66,8 @@ static int prepare_heads(Build *b, int x, Projection which)
                       projection[which]);
 }
 
-/* Counts the layer in the cache for its keys and values, and returns that
- * cache. Layers whose cached rows have another shape use another cache. */
+/* Adds the layer to the cache for its keys and values, and returns that cache.
+ * Layers whose cached rows have another shape use another cache. */
 static int add_layer_to_cache(Build *b, int of)
 {
     Graph *g = b->g;
@@ -117,7 +118,8 @@ static int score_bias(Build *b, int x)
     Node n = { .op = OpScoreBias,
                .in = { x },
                .nin = 1,
-               .heads = b->side->h, /* the number of heads decides the slopes */
+               .heads = b->side->h, /* the slopes depend on the number of
+                                     * heads */
                .bias = spec_score_bias(s) };
     b->field = s->pos_scores ? "positions.scores" : "positions.type";
     if (n.bias == BiasAlibi)
@@ -166,7 +168,7 @@ static double factor(const Build *b)
 }
 
 /* Turns scores into weights. In self-attention each head may have a sink: a
- * learned score that takes weight but has no value. */
+ * learned score that receives weight but has no value. */
 static int weights(Build *b, int x, bool self)
 {
     Node n = { .op = normalizer_op[b->s->attention_normalizer],
@@ -180,8 +182,8 @@ static int weights(Build *b, int x, bool self)
     return put_node(b, n, "weights");
 }
 
-/* Adds the concatenated heads times W^O. Only self-attention has a position
- * bias and a mask. */
+/* Adds the product of the concatenated heads and W^O. Only self-attention has a
+ * position bias and a mask. */
 static int attend(Build *b, int q, int k, int v, bool self)
 {
     b->field = "h";
@@ -233,8 +235,8 @@ static int cross_attention(Build *b, int x)
     return attend(b, q, k, v, false);
 }
 
-/* By Spec.mix: the sublayer that mixes the rows of a sequence, and the function
- * that builds it. */
+/* By Spec.mix: the sublayer that mixes the rows of a sequence, and its
+ * builder. */
 static const struct {
     Sublayer sublayer;
     int (*rows)(Build *b, int x);
@@ -260,7 +262,8 @@ static int dense(Build *b, int x)
 
 typedef int SublayerRows(Build *b, int x);
 
-/* By Spec.ffn: the network that processes each row by itself; NULL: none. */
+/* By Spec.ffn: builds the network that processes each row separately; NULL:
+ * none. */
 static SublayerRows *const ffns[] = {
     [FfnDense] = dense,
     [FfnNone] = NULL,
@@ -274,8 +277,8 @@ static int feed_forward(Build *b, int x)
 
 /* ---- layers, section 3.1 ---- */
 
-/* One part of a layer, and the names of its norm and its learned residual
- * scale. SublayerNone: `f` sets the sublayer. */
+/* A part of a layer, with the names of its norm and its learned residual scale.
+ * SublayerNone: `f` sets the sublayer. */
 typedef struct {
     SublayerRows *f;
     Sublayer sublayer;
@@ -323,8 +326,8 @@ static int residual(Build *b, int x, int y, const LayerPart *part)
     if (s->residual_learned != LearnNone) {
         const int64_t n = s->residual_learned == LearnScalar ? 1 : s->d_model;
         const Sublayer in = b->sublayer;
-        b->sublayer = SublayerNone; /* the scale belongs to the layer, as its
-                                       norms do */
+        b->sublayer = SublayerNone; /* the scale belongs to the layer, like its
+                                     * norms */
         y = put_binary(b, OpScaleColumns, y, put_weight(b, n, 0, part->scale),
                        build_join(b, part->scale, ".rows"));
         b->sublayer = in;
@@ -354,7 +357,8 @@ static int sublayer(Build *b, int x, int y, const LayerPart *part)
 }
 
 /* Adds one layer. In a parallel layer all parts read the layer's input and may
- * share its norm; in others each part reads the sum of the parts before it. */
+ * share its norm; in other layers each part reads the sum of the parts before
+ * it. */
 static int layer(Build *b, int x)
 {
     const Spec *s = b->s;
@@ -375,8 +379,8 @@ static int layer(Build *b, int x)
     return x;
 }
 
-/* Makes later nodes belong to layer i, with the spec of that layer. -1: to no
- * layer. */
+/* Places later nodes in layer i, with that layer's spec; -1: outside the
+ * layers. */
 static void enter_layer(Build *b, const Spec *all, Side side, int i)
 {
     b->layer = i;

@@ -1,8 +1,8 @@
 /* build_node.c: adds nodes to the graph under construction and names them. */
 #include "graph/build.h"
 
-/* Adds a node named `word` at b's current place. Only its full name ends in
- * `suffix`: the tensor of q is q.weight. */
+/* Adds a node named `word` at the current place of `b`. Only the full name ends
+ * in `suffix`: the tensor of q is q.weight. */
 static int put_named(Build *b, Node n, const char *word, const char *suffix)
 {
     Arena *a = b->g->arena;

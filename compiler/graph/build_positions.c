@@ -25,7 +25,7 @@ static bool same_angles(const Spec *a, const Spec *b, int64_t n,
     return same;
 }
 
-/* True if the current layer can use this table. */
+/* True if the current layer can use this table for the op. */
 static bool serves(const Build *b, const Node *table, Op op)
 {
     const Spec *s = b->s;
@@ -39,8 +39,8 @@ static bool serves(const Build *b, const Node *table, Op op)
         && table->type.dim[1].c == b->side->h;
 }
 
-/* Returns the stack's table of this op that fits the layer, adding it if none
- * fits. Tables are named "rotary", "rotary_2" and so on, and belong to no
+/* Returns the stack's table for this op that fits the layer, adding it if there
+ * is none. Tables are named "rotary", "rotary_2", etc., and belong to no
  * layer. */
 static int position_table(Build *b, Op op, int64_t rows, int64_t columns,
                           const char *word)

@@ -1,5 +1,5 @@
 /* build_recurrent.c: Table 1's recurrent layer: one product for all rows, then
- * a scan, which multiplies the previous state at each row. The cells are
+ * a scan, which multiplies the previous state at each row. The cells match
  * PyTorch's. */
 #include "graph/build.h"
 

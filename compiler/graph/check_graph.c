@@ -15,7 +15,7 @@ static void expect(const Verifier *c, bool holds, int node, const char *what)
             print_node(c->g->arena, c->g, node));
 }
 
-/* True if the node is computed when weights are packed. A Scale may also belong
+/* True if the node is computed when weights are packed. A Scale can also belong
  * to an entry. */
 static bool is_constant(const Node *n)
 {
@@ -112,8 +112,8 @@ static void check_names(const Verifier *c)
         die("graph after %s: two nodes are named %s", c->after, twice);
 }
 
-/* Checks the graph's counts of edges. Compares two weighted sums, which differ
- * for nearly all wrong counts and need no memory. */
+/* Checks the graph's edge counts. Compares two weighted sums, which need no
+ * memory and differ for nearly all wrong counts. */
 static void check_readers(const Verifier *c)
 {
     const Graph *g = c->g;

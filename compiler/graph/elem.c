@@ -1,5 +1,5 @@
-/* elem.c: converts element types to formats of packed weights and to the
- * arithmetic of products with such activations. */
+/* elem.c: converts element types to formats of packed weights, and to the
+ * arithmetic of products whose activations have these types. */
 #include "graph/graph.h"
 
 Dtype elem_dtype(Elem e)

@@ -1,9 +1,9 @@
-/* flops.c: counts the FLOPs of a node. A multiplication and an addition are
- * two, exp or tanh is one. The formulas are in ops.h; this file defines the
+/* flops.c: counts the FLOPs of a node. A multiplication with an addition counts
+ * as two, exp or tanh as one. The formulas are in ops.h; this file defines the
  * words that they use. */
 #include "graph/graph.h"
 
-typedef struct { /* a node, and the size of the call that it is part of */
+typedef struct { /* a node, and the size of the call it belongs to */
     const Graph *g;
     const Node *n;
     int64_t rows, keys;
@@ -48,7 +48,7 @@ static int64_t keys(const Count *c)
     return k->op == OpRecall ? c->keys : dim_at(c, k->type.dim[1]);
 }
 
-/* Returns how many pairs of a query and a visible key one head has. An
+/* Returns the number of pairs of a query and a visible key, per head. An
  * encoder's queries are at the first keys, a decoder's at the last. */
 static int64_t pairs(const Count *c)
 {
@@ -57,13 +57,13 @@ static int64_t pairs(const Count *c)
                       n);
 }
 
-/* Returns the number of scores of all heads. */
+/* Returns the number of scores in all heads. */
 static int64_t scored(const Count *c)
 {
     return input_of(c, 0)->type.dim[0].c * pairs(c);
 }
 
-/* Returns the FLOPs of one score per column of a head. */
+/* Returns the FLOPs per score and column of a head. */
 static int64_t score_work(const Count *c)
 {
     const int64_t work[] = {
@@ -73,8 +73,8 @@ static int64_t score_work(const Count *c)
     return work[c->n->score];
 }
 
-/* Returns how many numbers are rotated. The other columns of a head are
- * copied. */
+/* Returns the number of values that are rotated. The other columns of a head
+ * are copied. */
 static int64_t turned(const Count *c)
 {
     return dim_at(c, c->n->type.dim[0]) * c->n->heads * c->n->dims;
@@ -92,7 +92,7 @@ static int64_t pooled(const Count *c)
     }
 }
 
-/* Returns the FLOPs that follow the product for each number of its result. */
+/* Returns the FLOPs after the product, per element of the result. */
 static int64_t epilogue(const Node *n)
 {
     return n->has_bias + n->has_residual + (n->act != ActNone);

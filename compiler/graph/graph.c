@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 
 /* Words of the column `code`. Each expands to OpInfo's last two members: true
- * if the code can be emitted undivided, and its size in bytes. */
+ * if the code can be emitted undivided, and the size of the code in bytes. */
 #define NO_CODE            false, 0
 #define STEP(f)            false, StepBytes
 #define SCORE_ROW(f)       false, StepBytes
@@ -127,7 +127,7 @@ typedef struct {
     int *index; /* old index -> new index, Unplaced or InPlacing */
 } Sweep;
 
-/* Moves node i behind its inputs. Only nodes that a pass has just added come
+/* Moves node i after its inputs. Only nodes that a pass has just added come
  * after their readers, so the recursion is shallow. */
 static int place(Sweep *s, int i)
 {

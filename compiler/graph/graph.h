@@ -52,10 +52,10 @@ extern const OpInfo op_info[OpCount];
 extern const Op normalizer_op[Normalizers];
 int normalizer_of(Op op); /* the Normalizer that the op applies; -1: none */
 
-/* The entry that a node belongs to; EntryNone: a constant. */
+/* The entry to which a node belongs; EntryNone: a constant. */
 typedef enum { EntryNone, EntryEncode, EntryDecode } Entry;
 
-/* The stack that a node belongs to. StackCross computes keys and values of the
+/* The stack to which a node belongs. StackCross computes keys and values of the
  * source for decoder layers. */
 typedef enum {
     StackNone,
@@ -98,12 +98,12 @@ typedef enum {
     Syms
 } Sym;
 extern const char *const sym_name[Syms]; /* graph_print.c */
-typedef struct { /* c: the constant, or the most rows of a sequence */
+typedef struct { /* `c`: the constant, or the maximum rows of a sequence */
     int64_t c;
     Sym sym;
-    int64_t times; /* rows for each row of the symbol, e.g. one per chosen
-                      expert; 0: one */
-    int64_t fixed; /* number of rows if it is compiled in, else 0 */
+    int64_t times; /* rows per row of the symbol, e.g. one per chosen expert; 0:
+                    * one */
+    int64_t fixed; /* number of rows if it is compiled in, otherwise 0 */
 } Dim;
 typedef enum {
 #define FORMAT(name, ...) Elem##name,
@@ -112,7 +112,7 @@ typedef enum {
     ElemQ8, /* ElemQ8 and ElemQ15: integers, with a scale for each row */
     ElemQ15
 } Elem;
-Dtype elem_dtype(Elem e); /* DtypeF32 for types that are no format of weights */
+Dtype elem_dtype(Elem e); /* DtypeF32 for types that are not weight formats */
 /* Convert between the element type of a product's activations and the product's
  * arithmetic. */
 Arithmetic elem_arithmetic(Elem e);
@@ -139,8 +139,8 @@ typedef struct { /* one operation and the tensor that it computes */
     Sublayer sublayer;
     bool outside_layers; /* the node is outside the layers, but named after
                             the stack: encoder.norm */
-    bool keep; /* --tap asks for this value, so no pass may change it */
-    Pos pos;   /* position of the YAML key that the node comes from */
+    bool keep;           /* requested by --tap, so no pass may change it */
+    Pos pos;             /* position of the YAML key that the node comes from */
 #define ATTRIBUTE(type, member, dump) type member;
 #include "graph/attributes.h"
 } Node;
@@ -164,26 +164,26 @@ static inline bool is_dot_softmax(const Node *n)
     return n->score == ScoreDot && n->normalizer == NormalizerSoftmax;
 }
 
-/* A cache of keys and values, kept between calls. The first two are the
- * decoder's own and the encoder's. Layers whose cached rows have another shape
- * use further caches. */
+/* A cache of keys and values that is kept between calls. The first two are the
+ * decoder's own and the encoder's. Layers whose cached rows have a different
+ * shape use further caches. */
 typedef struct {
     int of; /* CacheSelf or CacheCross */
     CacheForm form;
     int64_t layers; /* number of layers that use it; 0: unused */
 } Cache;
 
-typedef struct { /* edges to a node */
+typedef struct { /* edges that read a node */
     int edges;
-    int64_t sum; /* sum of the readers' indices; if there is one edge, the
-                    index of its reader */
+    int64_t sum; /* sum of the readers' indices: with a single edge, the
+                  * reader's index */
 } Readers;
 
 typedef struct {
     Arena *arena;
     const Spec *spec;
     VEC(Node) nodes;      /* in execution order; the index identifies a node */
-    VEC(Node) swept;      /* memory that the next sweep moves the nodes to */
+    VEC(Node) swept;      /* memory to which the next sweep moves the nodes */
     VEC(Readers) readers; /* edges to each node; maintained by graph.c */
     Cache cache[ATTN_CACHES];
     int caches;
@@ -194,7 +194,7 @@ typedef struct {
 /* Adds n at the end, infers its shape and returns its index. The pass must call
  * graph_sweep() to move it to its place. */
 int graph_add(Graph *g, Node n);
-/* All changes of edges go through the next four functions. */
+/* The next four functions are the only ones that change edges. */
 void graph_set(Graph *g, int node, Node n);           /* replaces a node */
 void graph_link(Graph *g, int node, int k, int from); /* changes input k of a
                                                          node */
@@ -205,19 +205,19 @@ int graph_uses(const Graph *g, int node);        /* number of edges to a node */
 int graph_sole_reader(const Graph *g, int node); /* the only reader; -1: none
                                                     or several */
 int graph_remove_dead(Graph *g); /* returns the number of nodes removed */
-/* Drops OpNop, moves nodes behind their inputs, and renumbers all nodes. */
+/* Drops OpNop, moves nodes after their inputs, and renumbers all nodes. */
 void graph_sweep(Graph *g);
 /* Returns the name of part e of a Weight. */
 const char *weight_part(Arena *a, const Node *n, int64_t e);
 int graph_result(const Graph *g); /* the Output of the last entry */
-/* Returns the index of a node; -1: no node has the name. "encoder.output" also
- * names the encoder's last node. */
+/* Returns the index of a node, or -1 if no node has the name. "encoder.output"
+ * also finds the encoder's last node. */
 int graph_find(const Graph *g, const char *name);
-Index graph_names(Arena *a, const Graph *g); /* name -> node, for many
-                                                look-ups */
+Index graph_names(Arena *a, const Graph *g); /* maps names to nodes, for
+                                              * repeated look-ups */
 Graph *graph_copy(Arena *a, const Graph *g);
 bool same_type(Type a, Type b);
-/* Return the rows and columns of a matrix of weights; with experts, of one
+/* Return the rows and columns of a weight matrix; if there are experts, of one
  * expert's matrix. */
 static inline int64_t matrix_rows(Type w)
 {
@@ -227,13 +227,13 @@ static inline int64_t matrix_columns(Type w)
 {
     return w.dim[w.rank - 1].c;
 }
-/* Returns the Routes node that orders the rows of a value; -1: the rows are in
- * the order of the batch. */
+/* Returns the Routes node that determines the order of a value's rows, or -1 if
+ * the rows are in the batch's order. */
 int graph_routes(const Graph *g, int node);
 /* True if both nodes belong to the same layer, or both are outside the layers
  * of the same stack. */
 bool same_layer(const Node *a, const Node *b);
-/* Returns the full name of a node named `word` at n's place:
+/* Returns the full name of a node named `word` at the place of n:
  * "encoder.0.self_attn.q" for "q". */
 char *graph_name(Arena *a, const Node *n, const char *word);
 /* Appends a suffix such as ".scaled" to the name of a node. */
@@ -241,29 +241,30 @@ void graph_rename(Graph *g, Node *n, const char *suffix);
 
 /* ---- shape.c ---- */
 
-/* Sets n->type from the inputs; returns false if they do not fit. For a node
- * without inputs the caller sets the type, for a Slice the width. */
+/* Sets n->type from the inputs. Returns false if they do not fit. If a node has
+ * no inputs, the caller sets the type; for a Slice, the caller sets the
+ * width. */
 bool infer_shape(const Graph *g, Node *n);
 Dim rows_of(const Spec *s, Sym sym); /* number of rows and its upper bound */
 
-/* Returns how many products a cell needs for each row: 1, 3 or 4. */
+/* Returns the number of products per row that a cell needs: 1, 3 or 4. */
 int cell_gates(CellType cell);
 
 /* ---- flops.c ---- */
 
-/* Returns the FLOPs of a node for `rows` rows and `keys` keys, without masked
- * keys. A multiplication and an addition are two. */
+/* Returns the FLOPs of a node for `rows` rows and `keys` keys, excluding masked
+ * keys. A multiplication with an addition counts as two. */
 int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
-/* Returns the FLOPs of the node's sums of products for rows that see one key
- * each. `tanh`: FLOPs counted for each tanh in a sum. */
+/* Returns the FLOPs of the node's sums of products, for rows that see one key
+ * each. Each tanh in a sum counts as `tanh` FLOPs. */
 int64_t node_sums(const Graph *g, int node, int64_t rows, int64_t tanh);
-/* Returns how many pairs of a query and a visible key one head of the node
- * has. */
+/* Returns the number of pairs of a query and a visible key in one head of the
+ * node. */
 int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t keys);
 
 /* ---- table1.c ---- */
-/* Table 1's numbers for the first layer of the encoder, or of the decoder if
- * there is no encoder. */
+/* The numbers of Table 1, for the encoder's first layer or, without an encoder,
+ * the decoder's. */
 typedef struct {
     const char *complexity; /* e.g. "n^2 d"; "" if nothing mixes rows */
     double operations;      /* value of that formula */

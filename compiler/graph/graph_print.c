@@ -23,7 +23,8 @@ static const char *const entry_name[] = {
     [EntryDecode] = "decode",
 };
 
-/* "2 " before the symbol if there are two rows for each of its rows */
+/* prefix of a dimension's symbol, e.g. "2 " if the dimension is twice the
+ * symbol */
 typedef struct {
     char text[24];
 } Times;
@@ -63,14 +64,15 @@ char *print_type(Arena *a, Type t)
 
 /* ---- attributes ---- */
 
-/* A list of a node's attributes under construction; a comma precedes each. */
+/* A list of a node's attributes under construction; each is preceded by a
+ * comma. */
 typedef struct {
     Buffer *b;
     bool json; /* true: members of a JSON object; false: text */
 } Attributes;
 
-/* Each adds an attribute if the condition is true. Text shows only the word; in
- * JSON a NULL key makes the word itself a member with the value true. */
+/* Each adds an attribute if the condition is true. Text shows only the word. In
+ * JSON, if `key` is NULL, the word itself is a member with the value true. */
 static void add_word(Attributes *to, bool told, const char *key,
                      const char *word)
 {
@@ -159,7 +161,7 @@ static void add_attributes(Attributes *b, const Node *n)
 #include "graph/attributes.h"
 }
 
-/* Pads the text that began at `from` with blanks to a column. */
+/* Adds blanks to text that began at `from`, up to `column`. */
 static void add_blanks(Buffer *b, int from, int column)
 {
     const int blanks = column - (b->n - from);

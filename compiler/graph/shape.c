@@ -3,7 +3,8 @@
  * fit. */
 #include "graph/graph.h"
 
-/* Returns the number of rows if it is compiled in; 0: decided at run time. */
+/* Returns the number of rows if it is compiled in; 0: known only at run
+ * time. */
 static int64_t fixed_rows(const Spec *s, Sym sym)
 {
     const SpecFix *fix = &s->fix;
@@ -22,7 +23,7 @@ static int64_t fixed_rows(const Spec *s, Sym sym)
 Dim rows_of(const Spec *s, Sym sym)
 {
     const int64_t fixed = fixed_rows(s, sym);
-    if (sym == SymS) /* the bounds below are for one sequence */
+    if (sym == SymS) /* the bounds below are per sequence */
         return (Dim){ .c = 1, .sym = sym, .fixed = fixed };
     int64_t source = s->side[SideEncoder].max_len;
     int64_t target = s->side[SideDecoder].max_len;
@@ -53,7 +54,7 @@ static Dim last(const Type *t)
     return t->dim[t->rank - 1];
 }
 
-/* True for a matrix of floats: any number of rows, and a constant width. */
+/* True for a matrix of floats with any number of rows and a constant width. */
 static bool is_matrix(const Type *t)
 {
     return t->elem == ElemF32 && t->rank == 2 && t->dim[1].sym == SymNone;
@@ -110,8 +111,7 @@ static bool shape_stack(const Graph *g, Node *n)
     return true;
 }
 
-/* True if a table of positions has enough rows for the most rows of a
- * sequence. */
+/* True if a table of positions has enough rows for the longest sequence. */
 static bool covers(const Type *table, int64_t first, Dim rows, Dim width)
 {
     return is_matrix(table) && table->dim[0].c >= first + rows.c
@@ -147,7 +147,7 @@ static bool shape_quantize(const Graph *g, Node *n)
     return is_matrix(in(g, n, 0)) && elem_arithmetic(elem) != ArithmeticF32;
 }
 
-/* True for one matrix; by_experts: for a matrix per expert. */
+/* True for one matrix or, if `by_experts` is set, for one matrix per expert. */
 static bool is_weight(const Type *w, bool by_experts)
 {
     Type one = *w;
@@ -164,7 +164,8 @@ static bool is_ids(const Type *t)
     return t->elem == ElemI32 && t->rank == 2 && t->dim[1].sym == SymNone;
 }
 
-/* Returns the dimension of `ids` with each row repeated for each of its ids. */
+/* Returns the dimension of `ids` if every row is repeated once for each of its
+ * ids. */
 static Dim chosen_rows(const Type *ids)
 {
     const Dim rows = ids->dim[0];
@@ -217,14 +218,14 @@ static bool shape_scale_columns(const Graph *g, Node *n)
             || is_vector(in(g, n, 1), (Dim){ .c = 1 }));
 }
 
-/* Expects two inputs of one shape. */
+/* Expects two inputs of the same shape. */
 static bool shape_pair(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
     return is_matrix(&n->type) && same_type(n->type, *in(g, n, 1));
 }
 
-/* True if input k is gamma, and the next input, if any, is beta. */
+/* True if input k is gamma, and the next input, if there is one, is beta. */
 static bool has_factors(const Graph *g, const Node *n, int k, Dim width)
 {
     return is_vector(in(g, n, k), width)
@@ -242,7 +243,7 @@ static bool shape_add_norm(const Graph *g, Node *n)
     return shape_pair(g, n) && has_factors(g, n, 2, n->type.dim[1]);
 }
 
-/* Returns the number of columns of a head; 0 if they cannot be divided
+/* Returns the number of columns per head, or 0 if the columns cannot be divided
  * evenly. */
 static int64_t head_width(const Node *n, const Type *x)
 {
@@ -309,7 +310,7 @@ static bool shape_slice(const Graph *g, Node *n)
     return true;
 }
 
-/* Turns t new rows into all p+t rows. */
+/* Turns the shape of t new rows into that of all p+t rows. */
 static bool shape_append(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
@@ -431,7 +432,8 @@ static bool shape_recurrent(const Graph *g, Node *n)
     return inputs == 2 || is_vector(in(g, n, 2), w->dim[0]);
 }
 
-/* Joins columns head by head; b may have a single head that all share. */
+/* Joins columns head by head; `b` may have a single head that all heads of `a`
+ * share. */
 static bool shape_join(const Graph *g, Node *n)
 {
     const Type *a = in(g, n, 0), *b = in(g, n, 1);

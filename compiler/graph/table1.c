@@ -1,6 +1,6 @@
 /* table1.c: the numbers of the paper's Table 1 for the first layer of a model:
  * operations, sequential operations, and the longest path between two rows.
- * `kinds` has a row per op. */
+ * `kinds` has one row per op. */
 #include "graph/graph.h"
 
 typedef struct { /* a node that mixes n rows of d columns */
@@ -35,8 +35,8 @@ static void recurrent(const Rows *r, Mixing *to)
     to->sequential = to->path = r->n;
 }
 
-/* Kernels are contiguous, or dilated with a dilation that grows with the
- * layers, as in Table 1. */
+/* Assumes that kernels are contiguous, or dilated by a factor that grows from
+ * layer to layer, as in Table 1. */
 static void mix_convolution(const Rows *r, Mixing *to)
 {
     const double k = (double)r->node->taps;
@@ -49,7 +49,7 @@ static void mix_convolution(const Rows *r, Mixing *to)
     to->path = r->node->dilation > 1 ? layers : ceiling(r->n, k);
 }
 
-/* A separable convolution convolves each column alone, then multiplies. */
+/* A separable convolution convolves each column separately, then multiplies. */
 static void separable(const Rows *r, Mixing *to)
 {
     mix_convolution(r, to);

@@ -1,11 +1,11 @@
 /* arena_layout.c: places the values of one call of an entry in its arena.
  *
- * A slot is arena memory shared by values whose lifetimes do not overlap. Slots
- * are measured in rows of the batch, in pages of keys, in sequences, or in
- * parts (threads): blocks of rows that never leave their part. If the op allows
- * it, a value overwrites an operand that is not read again; otherwise it takes
- * the free slot that must grow least. A layer's output therefore lands where
- * its input was, and all layers can share one function. */
+ * A slot is arena memory shared by values whose lifetimes do not overlap. The
+ * size of a slot is per row of the batch, page of keys, sequence, or part
+ * (thread); blocks of rows never leave their part. If the op allows it, a value
+ * overwrites an operand that is not read again; otherwise it takes the free
+ * slot that must grow least. So a layer's output is where its input was, and
+ * all layers can share one function. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
@@ -69,15 +69,15 @@ static SlotKind slot_kind(const Plan *p, int node, int until)
              : SlotRows;
 }
 
-/* True if a tile adds only a block of each sum at a time, and so reads the
- * result again. */
+/* True if a tile adds only part of each sum at a time, and so reads the result
+ * again. */
 static bool sums_wait(const Plan *p, int node)
 {
     const Task *t = plan_task(p, TaskMatmul, node);
     return t && t->tiling.k < task_shape(p, t).k;
 }
 
-/* True if the node's value may overwrite `operand`, which is not read after
+/* True if the node's value may overwrite `operand`, which nothing reads after
  * this node. Each element must be read before it is written. */
 static bool in_place(const Plan *p, int node, int operand)
 {
@@ -111,17 +111,17 @@ static int reuse_operand(const Plan *p, int node, int place, SlotKind kind)
     return -1;
 }
 
-/* Returns the stride of a value; negative if its rows are sorted by expert,
- * because these are read in any order. */
+/* Returns the stride of a value. Negative if its rows are sorted by expert,
+ * because such rows are read in any order. */
 static int64_t slot_stride(const Plan *p, int node)
 {
     const int64_t stride = p->value[node].stride;
     return graph_routes(p->g, node) >= 0 ? -stride : stride;
 }
 
-/* True if the region of `place` reads the last value of `s`, with another
- * stride. A region reads later rows of a slot after writing earlier ones, which
- * is safe only if the strides are equal. */
+/* True if the region of `place` reads the last value of `s` with another
+ * stride. A region reads later rows of a slot after it writes earlier ones,
+ * which is safe only if the strides are equal. */
 static bool read_in_region(const Plan *p, const Slot *s, int place)
 {
     const int64_t stride = slot_stride(p, p->order.at[place]);
@@ -153,7 +153,7 @@ static int best_free(const Plan *p, Entry entry, SlotKind kind, int64_t unit,
     return best;
 }
 
-/* Returns the floats that the value needs per unit of a slot of this kind. */
+/* Returns the floats that the value needs per unit of a slot of kind `kind`. */
 static int64_t value_unit(const Plan *p, int node, SlotKind kind)
 {
     if (kind == SlotPages)
@@ -178,7 +178,8 @@ static void assign(Plan *p, int place)
     const SlotKind kind = slot_kind(p, node, until);
     const int64_t unit = value_unit(p, node, kind);
     const bool keep = until == p->order.n;
-    int s = p->value[node].slot; /* values read after it have their own slot */
+    int s = p->value[node].slot; /* a value that is read after the call has its
+                                  * own slot */
     if (!keep)
         s = reuse_operand(p, node, place, kind);
     if (s < 0 && !keep)
@@ -199,8 +200,8 @@ static void assign(Plan *p, int place)
     p->value[node].slot = s;
 }
 
-/* Assigns slots twice. The second round starts with the sizes that the first
- * one ended with, so that all layers choose the same slots. */
+/* Assigns slots twice. The second pass starts with the sizes from the first, so
+ * that all layers choose the same slots. */
 static void assign_all(Plan *p)
 {
     for (int round = 0; round < 2; round++) {
@@ -213,8 +214,8 @@ static void assign_all(Plan *p)
 
 /* ---- names ---- */
 
-/* Marks the slots of values that pass from layer to layer. Each of these values
- * is named x, so that the code of all layers is alike. */
+/* Marks the slots of values that pass from layer to layer. All these values are
+ * named x, so that the code of all layers is alike. */
 static void mark_streams(Plan *p)
 {
     for (int o = 0; o < p->order.n && !p->keep_all; o++) {
@@ -232,8 +233,8 @@ typedef struct {   /* names of one entry */
     VEC(int) next; /* next number to try after the label */
 } Names;
 
-/* Returns `label`, with a number from 2 on if a value of another slot has that
- * name already. */
+/* Returns `label`, followed by a number (2 or more) if a value of another slot
+ * already has that name. */
 static const char *free_name(Plan *p, Names *names, const char *label, int node)
 {
     const int at = index_add(p->arena_, &names->number, label, names->next.n);
@@ -317,8 +318,8 @@ static void place_slots(Plan *p)
     }
 }
 
-/* Finds the largest scan of each entry. Scans run one after another, so they
- * share its memory. */
+/* Finds the largest scan of each entry. Scans run in sequence, so they share
+ * its memory. */
 static void find_scans(Plan *p)
 {
     for (int o = 0; o < p->order.n; o++) {

@@ -1,5 +1,5 @@
-/* counted.c: builds a struct attn_model from a plan, without compiling it, to
- * compute sizes. */
+/* counted.c: builds a struct attn_model from a plan, without compiling it, in
+ * order to compute sizes. */
 #include <string.h>
 
 #include "plan/plan_parts.h"

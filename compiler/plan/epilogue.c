@@ -1,8 +1,8 @@
 /* epilogue.c: names of epilogues. */
 #include "plan/epilogue.h"
 
-/* Suffix of each part, in the order of the bits. EpAct's is followed by the
- * name of the activation. */
+/* Suffix of each part, in the order of the bits. The activation's name follows
+ * the suffix of EpAct. */
 static const struct {
     int part;
     const char *suffix;

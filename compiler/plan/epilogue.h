@@ -1,6 +1,6 @@
 /* epilogue.h: the operations that follow a product: y = act(sums + bias) +
- * residual. Tasks, emitted functions and tiles have an epilogue's parts in
- * their names. */
+ * residual. The names of tasks, emitted functions and tiles contain the parts
+ * of an epilogue. */
 #ifndef ATTNC_EPILOGUE_H
 #define ATTNC_EPILOGUE_H
 
@@ -28,8 +28,8 @@ typedef struct {
     Arithmetic arithmetic;
     bool wide; /* widens int8 weights and rows to 16 bits */
 } Epilogue;
-/* Returns e.g. "_bf16_bias_relu_residual" or "_int8_dot_wide"; "" if there is
- * nothing to name. */
+/* Returns e.g. "_bf16_bias_relu_residual" or "_int8_dot_wide", or "" if no part
+ * has a name. */
 const char *epilogue_suffix(Arena *a, Epilogue ep);
 
 #endif

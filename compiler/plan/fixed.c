@@ -1,6 +1,6 @@
-/* fixed.c: uses lengths that a spec's `fix` compiles in as constants: decides
- * which regions are then never divided, and chooses tiles that suit the number
- * of rows. */
+/* fixed.c: uses lengths that a spec's `fix` makes constant: finds the regions
+ * that are then never divided, and chooses tiles that suit the number of
+ * rows. */
 #include "plan/plan_parts.h"
 
 int64_t plan_length(const Plan *p, Sym s)
@@ -14,8 +14,8 @@ int64_t plan_rows(const Plan *p, Sym s)
     return s == SymS ? batch : batch * plan_length(p, s);
 }
 
-/* Returns the most rows for a symbol. Selected rows (SymR) are at most the new
- * rows. */
+/* Returns the maximum rows for a symbol. The selected rows (SymR) are at most
+ * the new rows. */
 static int64_t most_rows(const Plan *p, Sym s)
 {
     return plan_rows(p, s == SymR ? SymT : s);
@@ -31,7 +31,7 @@ int64_t region_block(const Plan *p, const Region *r)
 
 /* ---- what is never divided ---- */
 
-/* True if the emitter can write all steps of a region undivided. */
+/* True if all steps of a region can be emitted undivided. */
 static bool has_whole_text(const Plan *p, const Region *r)
 {
     for (int i = 0; i < r->count; i++) {
@@ -49,8 +49,8 @@ static bool has_whole_text(const Plan *p, const Region *r)
     return true;
 }
 
-/* Returns the rows that a step works on; for attention, the pairs of a query
- * and a key. */
+/* Returns the rows that a step processes or, for attention, the query-key
+ * pairs. */
 static int64_t most_work(const Plan *p, const Node *n, int64_t rows)
 {
     if (n->op != OpAttention)
@@ -60,8 +60,8 @@ static int64_t most_work(const Plan *p, const Node *n, int64_t rows)
     return (rows < least ? least : rows) * (keys.fixed ? keys.fixed : keys.c);
 }
 
-/* Returns the most rows that a node's region works on; 0: unknown. A cache
- * write handles only the new rows, a pool all rows of a sequence. */
+/* Returns the maximum rows that a node's region processes; 0: unknown. A cache
+ * write processes only the new rows, a pool all rows of a sequence. */
 static int64_t region_most(const Plan *p, const Node *n)
 {
     if (n->op == OpPool && !most_rows(p, row_sym(node_at(p, n->in[0])->type)))
@@ -128,13 +128,13 @@ typedef struct { /* a product with a known number of rows */
 } FixedProduct;
 
 /* Approximate cycles that a tile spends outside its sums (first loads, stores,
- * loop end), and cycles per line of a panel larger than L1, loaded while FMAs
- * run. */
+ * loop end), and cycles per line of a panel larger than L1, which is loaded
+ * while FMAs run. */
 static const double tile_cost = 30, line_cost = 0.1;
 
-/* Returns the cycles of a product with tiles of mr x nr; the heights of its
- * tiles differ by at most one row. Each step of a sum is bound by its FMAs, its
- * loads, or the four cycles of latency of an accumulator. */
+/* Returns the cycles of a product with tiles of mr x nr, whose heights differ
+ * by at most one row. Each step of a sum is bound by its FMAs, its loads, or
+ * the four cycles of latency of an accumulator. */
 static double tile_cycles(const Target *t, const FixedProduct *of, int mr,
                           int nr)
 {
@@ -152,8 +152,7 @@ static double tile_cycles(const Target *t, const FixedProduct *of, int mr,
     return tiles * (cycles * k + tile_cost + lines * line_cost);
 }
 
-/* Returns the cycles of a product whose last columns are computed by narrower
- * tiles. */
+/* Returns the cycles of a product whose last columns need narrower tiles. */
 static double product_cycles(const Target *t, const FixedProduct *of, int mr,
                              int nr)
 {

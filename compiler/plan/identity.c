@@ -22,7 +22,7 @@ TaskIdentity product_identity(const Plan *p, TaskKind kind, int node)
                                         matrix_rows(w)),
                        .sizes = 2,
                        .ep = epilogue_of(p, node) };
-    t.ep.dtype = DtypeF32; /* the identity has its own member dtype */
+    t.ep.dtype = DtypeF32; /* the dtype is a separate member of the identity */
     return t;
 }
 
@@ -65,8 +65,9 @@ TaskIdentity attention_identity(const Plan *p, int node)
     };
 }
 
-/* Returns the identity of a region's block of rows. Its sizes are k and n of
- * each product of the region; without products, the width of the rows. */
+/* Returns the identity of a region's block of rows. The sizes are k and n of
+ * each product in the region or, if there is no product, the width of the
+ * rows. */
 TaskIdentity rows_identity(const Plan *p, const Region *r)
 {
     const size_t most = 2 * (size_t)r->count;
@@ -86,8 +87,9 @@ TaskIdentity rows_identity(const Plan *p, const Region *r)
     return t;
 }
 
-/* Returns the identity of the model's only task of dividing work among threads.
- * Its sizes are d_model, d_ff and the number of layers in both stacks. */
+/* Returns the identity of the model's only task for dividing work among
+ * threads. The sizes are d_model, d_ff and the number of layers in both
+ * stacks. */
 TaskIdentity split_identity(const Plan *p)
 {
     const Spec *s = p->g->spec;
@@ -138,7 +140,7 @@ bool identity_same(const TaskIdentity *a, const TaskIdentity *b)
 /* ---- names ---- */
 
 /* Returns the sizes as text: "512x2048"; for row blocks "512x2048_2048x512", or
- * one width. */
+ * a single width. */
 static const char *shape_text(Arena *a, const TaskIdentity *t)
 {
     const char *text = "";
@@ -161,8 +163,9 @@ static const char *mask_text(Arena *a, const AttentionForm *f, bool exact)
     return mask_words(a, &f->mask, "_", "");
 }
 
-/* Returns e.g. "_cap30000" for 30 (1000 parts). If x is no whole number of
- * parts and `exact` is set, returns all digits: "_cap0.0012". */
+/* Returns e.g. "_cap30000" for x = 30 in thousandths (`parts` = 1000). If
+ * `exact` is set and x * parts is not an integer, returns all digits:
+ * "_cap0.0012". */
 static const char *number_word(Arena *a, const char *word, double x,
                                double parts, bool exact)
 {

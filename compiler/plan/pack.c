@@ -1,18 +1,18 @@
-/* pack.c: decides which weights are packed, in which layout, and at which
- * offset.
+/* pack.c: selects the weights to pack, their layouts and their offsets.
  *
  * A block holds weights that a kernel reads as one matrix or vector: the root
- * of a Const expression (a Weight, a Scale of one, a Stack of several), in the
- * layout that its reader needs. An embedding table that a product reads too is
- * packed once, in panels, and look-ups read the panels. */
+ * of a Const expression (a Weight, a Scale of a weight, a Stack of several
+ * weights) in the layout that its reader needs. An embedding table that a
+ * product also reads is packed once, in panels, and look-ups read the panels.
+ */
 #include "plan/plan_parts.h"
 
 #include <string.h>
 
 #include <xxhash.h>
 
-/* Finds the blocks of a layer. Layer -1 holds the weights outside layers, for
- * any stack. */
+/* Finds the blocks of a layer. Layer -1 holds the weights outside layers of all
+ * stacks. */
 static LayerBlocks *find_layer(const Plan *p, Stack stack, int layer)
 {
     const int key[] = { layer < 0 ? StackNone : (int)stack, layer };
@@ -28,7 +28,7 @@ const LayerBlocks *plan_layer(const Plan *p, Stack stack, int layer)
 /* ---- biases of scores, by distance ---- */
 
 /* Returns the root of a node's biases. ALiBi's table has no node, so its root
- * is a negative number, one for each entry. */
+ * is a negative number that depends on the entry. */
 static int bias_root(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -42,8 +42,8 @@ static PackLayout bias_layout(const Node *n)
     return n->bias == BiasAlibi ? PackRows : PackDistance;
 }
 
-/* True if two nodes that read one table add the same biases; layers may derive
- * different ones from it. */
+/* True if two nodes that read the same table add the same biases. Layers may
+ * derive different biases from it. */
 static bool same_biases(const Node *a, const Node *b)
 {
     return a->slope == b->slope && a->heads == b->heads
@@ -92,7 +92,8 @@ static bool has_field(const Plan *p, const LayerBlocks *l, const char *name)
     return false;
 }
 
-/* Returns b->field, numbered if another block of the struct has that name. */
+/* Returns b->field, with a number if another block of the struct has that
+ * name. */
 static const char *unique_field(Plan *p, const Block *b)
 {
     const LayerBlocks *l = find_layer(p, b->stack, b->layer);
@@ -154,8 +155,8 @@ static bool add_weights(Plan *p, int node, double scale, Buffer *key)
     return shared;
 }
 
-/* Returns the index of the first block with the same weights as `b`, or the
- * index that `b` will have. */
+/* Returns the index of the first block with the same weights as `b`. If there
+ * is none, that is the index `b` will get. */
 static int first_of_same(Plan *p, const Block *b)
 {
     Buffer key = { .arena = p->arena_ };
@@ -196,8 +197,8 @@ static void add_block(Plan *p, int root, int reader, PackLayout layout)
     const bool made = n->op == OpScale || n->op == OpStack;
     const int64_t parts = n->parts > 0 ? n->parts : 1;
     const bool vector = layout == PackVector;
-    const Node *home = made ? r : n; /* node whose layer's struct holds the
-                                        block */
+    const Node *home = made ? r : n; /* the node whose layer's struct holds the
+                                      * block */
     push_block(p, (Block){ .root = root,
                            .layout = layout,
                            .dtype = dtype_of(n->type),
@@ -269,8 +270,8 @@ static bool packed_in_panels(const Plan *p, int root)
     return false;
 }
 
-/* Adds blocks for the constants of a node; if `shared`, only for those outside
- * layers. */
+/* Adds blocks for the constants that a node reads. If `shared` is set, adds
+ * only those outside layers. */
 static void collect_node(Plan *p, int node, bool shared)
 {
     const Node *n = node_at(p, node);
@@ -288,8 +289,9 @@ static void collect_node(Plan *p, int node, bool shared)
     }
 }
 
-/* Collects the tables that layers share first, so that similar layers have the
- * same layout. */
+/* Collects all constants outside layers first, so that those that layers share
+ * do not interrupt a layer's blocks, and similar layers have the same
+ * layout. */
 static void collect_blocks(Plan *p)
 {
     for (int i = 0; i < p->g->nodes.n; i++)
@@ -305,7 +307,7 @@ static void collect_blocks(Plan *p)
 typedef VEC(PackItem) ItemList;
 
 /* Sets the tensor that an item is packed from. A vector is packed as a row, so
- * its groups run along columns. */
+ * its groups are along columns. */
 static void read_from(Plan *p, PackItem *it, const Node *n, const char *name)
 {
     it->name = spec_packed_name(p->arena_, p->g->spec, name);
@@ -380,8 +382,8 @@ static int64_t flatten(Plan *p, const Block *b, int node, double scale,
     return first;
 }
 
-/* Adds an item for a table of biases: ALiBi's has no tensor, the others are
- * computed from one. */
+/* Adds an item for a table of biases. ALiBi's table has no tensor; the others
+ * are computed from one. */
 static void bias_item(Plan *p, const Block *b, ItemList *list)
 {
     const Node *r = node_at(p, b->reader);
@@ -415,8 +417,8 @@ static void mark_aliases(Plan *p, const ItemList *list)
 }
 
 /* Hashes the names, shapes, formats, layouts, offsets and folded scales of all
- * items, but no tilings, so that one file of packed weights serves every tile,
- * vector width and compiler. */
+ * items. Tilings are not included, so that one file of packed weights serves
+ * every tile, vector width and compiler. */
 static uint64_t hash_items(const ItemList *list, int64_t bytes)
 {
     XXH64_hash_t h = XXH64(&bytes, sizeof bytes, 1);

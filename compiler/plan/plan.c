@@ -10,7 +10,7 @@ static bool goes_by_rows(const Plan *p, int node)
     return op_info[n->op].op_class == ClassRow && n->type.rank == 2;
 }
 
-/* True for the keys and the values of one attention, which one function
+/* True for the keys and values of the same attention, which one function
  * writes. */
 static bool pages_pair(const Node *a, const Node *b)
 {

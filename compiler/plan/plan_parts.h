@@ -20,7 +20,7 @@
 
 #include "plan/plan.h"
 
-enum { NearBytes = 1 << 20 }; /* weights up to this stay in a core's cache */
+enum { NearBytes = 1 << 20 }; /* weights of this size fit in a core's cache */
 
 /* ---- values.c ---- */
 bool emits_code(const Node *n);

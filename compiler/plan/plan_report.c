@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-enum { ReportRows = 128 }; /* most rows that the report assumes */
+enum { ReportRows = 128 }; /* maximum rows in a report */
 
 int64_t report_rows(const Plan *p, Entry entry)
 {
@@ -58,13 +58,13 @@ static json_t *ops_json(const Plan *p, Entry entry, int64_t rows, int64_t keys)
     return list;
 }
 
-/* Returns the rows of the call that is reported for an entry. */
+/* Returns the rows of the call reported for an entry. */
 static int64_t call_rows(const Plan *p, Entry entry)
 {
     return entry == EntryDecode ? 1 : report_rows(p, entry);
 }
 
-/* Returns the bytes of a page of a cache, for all layers. */
+/* Returns the bytes per page of a cache, for all layers. */
 static int64_t page_bytes(const Plan *p, int of)
 {
     int64_t floats = 0;
@@ -265,7 +265,7 @@ static void add_fixed_tile(Buffer *b, const Plan *p, int node)
 }
 
 /* Adds the fixed lengths, and the parts of the code that are still divided or
- * loops. */
+ * are loops. */
 static void add_fixed(Buffer *b, const Plan *p)
 {
     buffer_printf(b, "fixed: %s\n", plan_fixed_text(p));

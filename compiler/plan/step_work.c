@@ -1,18 +1,17 @@
-/* step_work.c: estimates the work of a step for dividing it among threads, in
- * FLOPs of a product that take equally long. A bad estimate costs time, but
- * never changes a result. */
+/* step_work.c: estimates the work of a step in order to divide it among
+ * threads. The unit is the time of one FLOP of a product. A bad estimate costs
+ * time but never changes a result. */
 #include "plan/plan_parts.h"
 
 enum {
-    ElementWork = 16, /* FLOPs that take as long as reading and writing a
-                         number */
-    GatherWork = 64,  /* FLOPs that take as long as a number in a cache line
-                         of its own */
-    MemoryRows = 8,   /* rows of a product that take as long as loading its
-                         weights from memory */
-    CacheRows = 2,    /* rows of a product that take as long as loading its
-                         weights from a cache */
-    NearRows = 8, /* least rows of a part if weights stay in a core's cache */
+    ElementWork = 16, /* FLOPs in the time of reading and writing a number */
+    GatherWork = 64,  /* FLOPs in the time of reading a number from a separate
+                       * cache line */
+    MemoryRows = 8,   /* rows of a product in the time of loading its weights
+                       * from memory */
+    CacheRows = 2,    /* rows of a product in the time of loading its weights
+                       * from a cache */
+    NearRows = 8, /* minimum rows per part if weights stay in a core's cache */
     TanhWork = 45
 };
 
@@ -24,8 +23,8 @@ static int64_t row_elements(Type t)
     return n;
 }
 
-/* Returns the FLOPs of a row's sums, those of attention per key; without sums,
- * the equivalent of the row's elements. */
+/* Returns the FLOPs of a row's sums (for attention, per key). For a step
+ * without sums, returns the equivalent of the row's elements. */
 int64_t step_work(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -53,8 +52,8 @@ int64_t least_part_rows(const Plan *p, const Region *r)
     for (int i = 0; i < r->count; i++) {
         const int node = p->order.at[r->first + i];
         if (is_product(node_at(p, node)))
-            bytes += 2 * step_work(p, node); /* 4 n k bytes in f32: two for
-                                                each FLOP of 2 n k */
+            bytes += 2 * step_work(p, node); /* 4 n k bytes in f32, two per FLOP
+                                              * of 2 n k */
     }
     const int64_t rows = region_rows(p, r);
     return bytes <= NearBytes ? NearRows : rows < RowBlock ? rows : RowBlock;

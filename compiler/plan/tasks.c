@@ -1,6 +1,6 @@
-/* tasks.c: the tasks of a plan and their tilings. A task is identified by what
- * it computes, so a tiling found for one model (Plan.choices) serves others.
- * identity.c decides when two tasks are equal. */
+/* tasks.c: the tasks of a plan and their tilings. The computation identifies a
+ * task, so a tiling found for one model (Plan.choices) also serves others.
+ * identity.c decides if two tasks are equal. */
 #include "plan/plan_parts.h"
 
 #include <xxhash.h>
@@ -23,17 +23,18 @@ static void apply_default(int32_t *parameter, int64_t defaults)
         *parameter = (int32_t)defaults;
 }
 
-/* Returns a number of queries that fills complete tiles, few enough that their
- * scores and outputs stay in the cache next to a page of keys. */
+/* Returns a number of queries that fills complete tiles but is small enough
+ * that their scores and outputs stay in the cache next to a page of keys. */
 static int64_t default_queries(int64_t mr)
 {
     const int64_t tiles = RowBlock / mr;
     return mr * (tiles > 0 ? tiles : 1);
 }
 
-/* Returns the default of small_m, 1 + the most rows of a small M. Weights from
- * memory are read once for all these rows. By measurement, one or two rows are
- * also faster with two streams if the weights come from a shared cache. */
+/* Returns the default of small_m: 1 + the maximum rows of a small M. Weights
+ * from memory are read once for all these rows. If the weights come from a
+ * shared cache, measurements show that one or two rows are also faster with two
+ * streams. */
 static int64_t default_small_m(const Plan *p)
 {
     if (p->small_m)
@@ -41,8 +42,8 @@ static int64_t default_small_m(const Plan *p)
     return p->pack.bytes > NearBytes ? p->target.near_small_m + 1 : 1;
 }
 
-/* Measured tile sizes of integer products, by vector width: they use all
- * registers that the products leave free. wide: the machine widens panels
+/* Measured tile sizes of integer products, by vector width. The tiles use all
+ * registers that the products leave free. `wide`: the machine widens panels
  * (target_widens()). */
 static const struct {
     int width;
@@ -65,7 +66,7 @@ static const struct {
     { 8, true, DtypeInt4, ArithmeticInt15, 3, 16 },
 };
 
-/* Sets both sizes of a tile, unless one of them is given. */
+/* Sets both sizes of a tile, unless either is given. */
 static void default_integers(const Target *m, const TaskKey *key, Tiling *by)
 {
     const Dtype like = dtype_shared(key->dtype) ? DtypeInt4 : key->dtype;
@@ -119,8 +120,8 @@ Tiling tiling_with_defaults(const Target *m, const TaskKey *key, int64_t k,
     return by;
 }
 
-/* Returns the default rows of a block, from the cost of re-reading the weights
- * of all its steps. */
+/* Returns the default number of rows per block, which depends on the cost of
+ * re-reading the weights of all its steps. */
 static int64_t default_rows_of(const Plan *p, const Task *t)
 {
     const Region *r = &p->region.at[p->region_of[t->node]];
@@ -182,8 +183,8 @@ Tiling plan_tile(const Plan *p)
 
 /* ---- the list ---- */
 
-/* Returns the index in the list of the task with this identity, adding it if it
- * is new. */
+/* Returns the index of the task with this identity, adding the task if it is
+ * new. */
 static int place(Plan *p, int node, TaskIdentity is)
 {
     int i = 0;
@@ -354,9 +355,9 @@ TaskShape task_shape(const Plan *p, const Task *t)
     return s;
 }
 
-/* Returns the largest scratch that a part needs: for attention that of a block
- * of queries, for unfused attention that of a tile of rows, whose scores are in
- * the arena. */
+/* Returns the largest scratch that a part needs: for attention, that of a block
+ * of queries; for unfused attention, whose scores are in the arena, that of a
+ * tile of rows. */
 int64_t plan_scratch(const Plan *p)
 {
     int64_t floats = 0;

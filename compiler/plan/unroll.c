@@ -1,6 +1,6 @@
-/* unroll.c: estimates the size of the steps' code and of unrolled layers, to
- * decide if all of it fits the instruction cache. Matters only for fixed
- * lengths. */
+/* unroll.c: estimates the code size of the steps and of unrolled layers, to
+ * decide if everything fits in the instruction cache. Matters only if lengths
+ * are fixed. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 /* Bytes of code that clang -O2 generates for vectors of 16 floats, like the
  * sizes in graph/ops.h. */
 enum {
-    SumBytes = 38, /* each vector of sums in a tile: FMA, load, store */
+    SumBytes = 38, /* per vector of sums in a tile: FMA, load, store */
     CallBytes = 16 /* a call of a step, or a pointer that a layer sets */
 };
 
@@ -29,8 +29,8 @@ static int64_t step_bytes(const Plan *p, int node)
          + (is_product(n) ? tile_bytes(p, node) : 0);
 }
 
-/* Returns the first step that shares this step's function: a step of the same
- * name in any layer, with the same tasks and width. */
+/* Returns the first step that shares this step's function: one with the same
+ * name, in any layer, with the same tasks and width. */
 static int first_step(const Plan *p, Index *steps, int step)
 {
     const int node = p->order.at[step];

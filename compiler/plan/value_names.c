@@ -22,8 +22,8 @@ const char *local_name(Arena *a, const Node *n)
     return id;
 }
 
-/* Returns the name of a value in emitted C, after its weight or its place in
- * the layer, e.g. self_attn_qkv, self_attn_keys, self_attn, norm1. */
+/* Returns the name of a value in emitted C, derived from its weight or its
+ * place in the layer, e.g. self_attn_qkv, self_attn_keys, self_attn, norm1. */
 static const char *label_of(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
@@ -123,8 +123,8 @@ static bool taken(const char *name)
     return *name == '_' || !strcmp(name, "attn") || !strncmp(name, "attn_", 5);
 }
 
-/* Returns a model's name as a C prefix. Puts model_ in front if the name is
- * taken, or is model_ and a taken name, so that two models never share a
+/* Returns a model's name as a C prefix. Prepends model_ if the name is taken,
+ * or is model_ followed by a taken name, so that two models never share a
  * prefix. */
 const char *plan_prefix(Arena *a, const char *name)
 {

@@ -1,5 +1,5 @@
-/* values.c: decides where the value of each node lives (place, rows, strides),
- * and how caches are laid out. */
+/* values.c: decides where the value of each node is stored (place, rows,
+ * strides), and how caches are laid out. */
 #include "plan/plan_parts.h"
 
 #include <string.h>
@@ -50,8 +50,8 @@ int64_t round16(int64_t n)
     return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
-/* Returns a stride that is no multiple of 4 KiB, because rows of a tile would
- * then compete for the same few sets of an L1 cache. */
+/* Returns a stride that is not a multiple of 4 KiB, because otherwise the rows
+ * of a tile would compete for the same few sets of an L1 cache. */
 int64_t row_stride(int64_t columns)
 {
     const int64_t n = round16(columns);
@@ -59,7 +59,7 @@ int64_t row_stride(int64_t columns)
 }
 
 /* Returns the floats of a row of integers: a plane of bytes for every 8 bits,
- * in full groups, and the row's scale; padded by row_stride(). */
+ * in full groups, and the row's scale; row_stride() pads the sum. */
 static int64_t quantized_stride(Arithmetic a, int64_t k)
 {
     const int64_t planes = a == ArithmeticInt15 ? 2 : 1;
@@ -204,8 +204,8 @@ int64_t states_offset(const Plan *p, int cache)
     return p->cache[cache].page_floats - round16(2 * p->cache[cache].states);
 }
 
-/* Places the states of each layer in a page. All layers get equal room so that
- * they share code. */
+/* Places the states of each layer in a page. All layers get the same space, so
+ * that they share code. */
 static void place_states(Plan *p, int cache)
 {
     const size_t nodes = (size_t)p->g->nodes.n;

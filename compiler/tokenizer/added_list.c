@@ -1,5 +1,5 @@
-/* added_list.c: lists the tokens that were added to a tokenizer; they are
- * matched in the text before anything else. */
+/* added_list.c: lists the tokens that were added to a tokenizer, which are
+ * matched in a text before anything else. */
 #include "tokenizer/reader.h"
 
 static void grow(Reader *r)

@@ -1,9 +1,9 @@
-/* alphabet.c: the characters in which byte-level vocabularies write bytes: a
- * printable Latin-1 character stands for its own byte, U+0100 and up for the
+/* alphabet.c: the characters that stand for bytes in byte-level vocabularies: a
+ * printable Latin-1 character for its own byte, U+0100 and above for the
  * others. */
 #include "tokenizer/block.h"
 
-/* Returns the byte that a character stands for; -1 if it stands for none. */
+/* Returns the byte that a character stands for, or -1 if there is none. */
 static int byte_of(uint32_t c)
 {
     uint32_t next = 0x100;

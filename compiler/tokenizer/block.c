@@ -95,9 +95,8 @@ static bool has_space_inside(const Token *k)
     return false;
 }
 
-/* True if a text can be merged word by word. For merges by rank this requires
- * that no merge needs the whole text and that words have no prefix or
- * suffix. */
+/* True if a text can be merged word by word. For merges by rank, no merge may
+ * need the complete text, and words must have no prefix or suffix. */
 static bool is_apart(const Tokenizer *t)
 {
     const int whole = ATTN_MODEL_BYTES | ATTN_MODEL_WHOLE;
@@ -151,11 +150,11 @@ static void renew_head(Maker *m)
 
 /* ---- texts ---- */
 
-static const Token *order_tokens; /* an argument of by_text(), global because
-                                     qsort() passes none */
+static const Token *order_tokens; /* for by_text(); global, because qsort()
+                                   * passes no context */
 
-/* Orders tokens by their bytes; equal texts by id, with those of the model
- * before added tokens. */
+/* Orders tokens by their bytes. Equal texts are ordered by id, with the model's
+ * tokens before added tokens. */
 static int by_text(const void *a, const void *b)
 {
     const Token *x = &order_tokens[*(const int32_t *)a];
@@ -182,9 +181,9 @@ static bool refuse_duplicate(const Maker *m, const Token *first,
                  m->t->kind == ATTN_MERGES ? "pieces" : "tokens", first->id);
 }
 
-/* Stores the ids of tokens that are found by their text, one for each text, and
- * returns their number. Returns -1 if a text occurs twice, after reporting the
- * repeated token with the lowest id. */
+/* Stores the ids of tokens that are found by their text, one per text, and
+ * returns their number. If a text occurs twice, reports the repeated token with
+ * the lowest id and returns -1. */
 static int64_t ids_to_find(const Maker *m, int32_t *id)
 {
     const Token *token = m->t->token, *twice = NULL, *first = NULL;
@@ -258,7 +257,7 @@ static bool add_scores(Maker *m)
     return add_bytes(m, ATTN_SCORES, &b);
 }
 
-/* Adds the token of each byte: the piece "<0x0A>", or the token whose text is
+/* Adds the token for each byte: the piece "<0x0A>", or the token whose text is
  * the byte and the suffix. */
 static bool add_byte_ids(Maker *m, int section, Text suffix)
 {
@@ -360,8 +359,8 @@ static bool add_tables(Maker *m)
         && add_part(m, ATTN_CHARMAP, m->t->charmap.at, m->t->charmap.n);
 }
 
-/* Adds the classes of characters if they are needed: by a step, for the end of
- * a word, or for spaces next to an added token. */
+/* Adds the character classes if anything needs them: a step, the end of a word,
+ * or spaces next to an added token. */
 static bool add_classes(Maker *m)
 {
     const Tokenizer *t = m->t;
@@ -373,7 +372,7 @@ static bool add_classes(Maker *m)
     return add_bytes(m, ATTN_CLASSES, &b);
 }
 
-enum { AddedMost = 1024 }; /* most bytes of an added token */
+enum { AddedMost = 1024 }; /* maximum bytes of an added token */
 
 /* Stores an added token's text in the form in which it occurs in the searched
  * text, which may be normalised. */
@@ -405,8 +404,8 @@ static bool add_added_text(Maker *m, const Added *from, struct attn_added *to)
     return true;
 }
 
-/* Adds the added tokens. Needs the sections of the normaliser, because some of
- * their texts are normalised. */
+/* Adds the added tokens. Needs the sections of the normaliser, because it
+ * normalises some of their texts. */
 static bool add_added(Maker *m)
 {
     const Tokenizer *t = m->t;
@@ -426,7 +425,7 @@ static bool add_added(Maker *m)
 
 /* ---- words ---- */
 
-/* True if the model encodes the token's text as a word that is this one
+/* True if the model encodes the token's text, taken as a word, as this one
  * token. */
 static bool is_word(const Maker *m, struct attn_encoding *e, const Token *token)
 {
@@ -480,8 +479,8 @@ static bool add_words(Maker *m)
     return add_bytes(m, ATTN_WORDS, &table);
 }
 
-/* Adds all pairs of pieces that join to a piece, ranked by the score of the
- * joined piece. */
+/* Adds all pairs of pieces that join to form a piece, ranked by that piece's
+ * score. */
 static bool add_pairs_of_pieces(Maker *m)
 {
     struct attn_vocab v;

@@ -5,7 +5,7 @@
 
 #include "tokenizer/tokenizer.h"
 
-typedef struct { /* bytes that the file or its reader owns */
+typedef struct { /* bytes owned by the file or its reader */
     const char *at;
     size_t n;
 } Text;
@@ -18,7 +18,7 @@ typedef struct {
     unsigned char piece; /* ATTN_PIECE_ flags */
 } Token;
 
-typedef struct { /* ids of tokens; merges are in the order of their ranks */
+typedef struct { /* token ids; merges are sorted by rank */
     int32_t left, right, into;
 } Merge;
 
@@ -37,8 +37,8 @@ enum { TemplateRows = 32 };
 typedef struct {
     const char *path; /* for messages */
     VocabTokens special;
-    int kind, flags; /* model (ATTN_MERGES and so on), its ATTN_MODEL_ flags */
-    int most;        /* most characters of a word; 0: no limit */
+    int kind, flags; /* model (ATTN_MERGES etc.) and its ATTN_MODEL_ flags */
+    int most;        /* maximum characters of a word; 0: no limit */
     Text prefix, suffix;
     Token *token; /* by id; the last `extra` tokens exist only in the model */
     int64_t tokens, extra;
@@ -58,20 +58,20 @@ typedef struct {
 
 /* Checks the number of tokens and the ids of special tokens. */
 bool tokenizer_check(const Tokenizer *t, int64_t expected, Fault *why);
-/* Returns the block, which the caller frees with free(). NULL with *why: a text
- * occurs twice, or memory ran out. */
+/* Returns the block, which the caller frees with free(). Returns NULL with *why
+ * if a text occurs twice or memory runs out. */
 void *tokenizer_block(const Tokenizer *t, int64_t *bytes, Fault *why);
 
 /* ---- block_rows.c ---- */
-/* A part of a block that grows, in memory from malloc(). */
+/* A growing part of a block, in memory from malloc(). */
 typedef struct {
     char *at;
     size_t n, cap;
     bool full; /* memory ran out */
 } Bytes;
 void bytes_add(Bytes *b, const void *at, size_t n);
-/* Appends a hash table from texts to ids, of the tokens `id[0 .. n - 1]`. The
- * last `suffix` bytes of a text are left out. */
+/* Appends a hash table that maps the texts of the tokens `id[0 .. n - 1]` to
+ * ids. The last `suffix` bytes of each text are left out. */
 void table_of_texts(Bytes *out, const Token *token, const int32_t *id,
                     int64_t n, size_t suffix);
 void table_of_merges(Bytes *out, const Merge *merge, int64_t n);
@@ -81,13 +81,13 @@ void trie_of_added(Bytes *out, const struct attn_added *row, int64_t n,
 /* ---- alphabet.c ---- */
 
 /* Decodes a text of a byte-level vocabulary into out[n]. Returns the number of
- * bytes; SIZE_MAX if the text is not of this form. */
+ * bytes, or SIZE_MAX if the text does not have this form. */
 size_t tokenizer_alphabet(const char *text, size_t n, char *out);
 
 /* ---- patterns.c ---- */
 
-/* Finds the step that splits text as a regular expression does; returns false
- * if there is none. */
+/* Finds the step that splits text like a regular expression. Returns false if
+ * there is none. */
 bool tokenizer_pattern(Text regex, int *op);
 
 /* ---- unicode.c ---- */
@@ -96,8 +96,8 @@ bool tokenizer_pattern(Text regex, int *op);
 void unicode_classes(Bytes *out);
 
 /* ---- mappings.c, double_array.c ---- */
-/* Append the content of ATTN_MAPPINGS and of ATTN_MODEL_TRIE, or nothing if no
- * step needs it. */
+/* Append the contents of ATTN_MAPPINGS and of ATTN_MODEL_TRIE, or nothing if no
+ * step needs them. */
 void unicode_mappings(Bytes *out, const Tokenizer *t);
 void trie_of_tokens(Bytes *out, const Tokenizer *t);
 

@@ -1,4 +1,4 @@
-/* block_rows.c: builds the tables of a block: of texts, of merges, and a trie
+/* block_rows.c: builds the tables of a block: of texts, of merges, and the trie
  * of added tokens. */
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,8 @@ void bytes_add(Bytes *b, const void *at, size_t n)
     b->n += n;
 }
 
-/* Returns a number of slots of which a third stay empty, so that lookups are
- * short. */
+/* Returns a number of slots for n entries such that a third stay empty, which
+ * keeps lookups short. */
 static int64_t slots_of(int64_t n)
 {
     return n + n / 2 + 8;
@@ -79,8 +79,8 @@ typedef struct {
     int32_t row;
 } Leaf;
 
-/* Orders texts by their bytes, a prefix before longer texts; equal texts by
- * row. */
+/* Orders texts by their bytes, with a prefix before longer texts; orders equal
+ * texts by row. */
 static int tokens_by_text(const void *a, const void *b)
 {
     const Leaf *x = a, *y = b;
@@ -90,16 +90,16 @@ static int tokens_by_text(const void *a, const void *b)
     return order ? order : x->row - y->row;
 }
 
-/* Builds the node for leaves that agree in their first `depth` bytes. The
- * children of a node are adjacent, so all of them are placed before any of
- * their descendants. */
+/* Builds the node for leaves that share their first `depth` bytes. The children
+ * of a node are adjacent, so all of them are placed before any of their
+ * descendants. */
 static void grow_trie(Bytes *out, size_t node, const Leaf *leaf, int64_t n,
                       size_t depth)
 {
     struct attn_node at = { .row = -1 };
     int64_t first = 0;
     while (first < n && leaf[first].n == depth)
-        at.row = leaf[first++].row; /* of equal texts, the last row counts */
+        at.row = leaf[first++].row; /* for equal texts, the last row counts */
     at.child = (uint32_t)(out->n / sizeof at);
     for (int64_t i = first; i < n; i++)
         if (i == first || leaf[i].text[depth] != leaf[i - 1].text[depth])

@@ -11,8 +11,8 @@ static const char *row_text(const Folder *f, const char *key)
 
 /* ---- pieces ---- */
 
-/* Adds a list of tokens, with ids from `id` on. They precede or follow the
- * pieces. */
+/* Adds a list of tokens that precede or follow the pieces. The first token gets
+ * `id`. */
 static bool put_list(Folder *f, const json_t *list, int64_t id)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -25,8 +25,8 @@ static bool put_list(Folder *f, const json_t *list, int64_t id)
     return true;
 }
 
-/* Gives each piece its index plus a shift as its id. Skips pieces that occur
- * among the tokens before the pieces. */
+/* Sets the id of each piece to its index plus a shift. Skips pieces that are
+ * also tokens before the pieces. */
 static bool put_shifted(Folder *f, const SentencePieces *s)
 {
     Reader *r = f->r;
@@ -42,8 +42,8 @@ static bool put_shifted(Folder *f, const SentencePieces *s)
     return true;
 }
 
-/* Gives pieces the ids of a map. Pieces that the map lacks still split a text,
- * into unknown tokens; they exist only within the model. */
+/* Sets the ids of pieces from a map. Pieces that the map lacks still split a
+ * text, into unknown tokens; they exist only within the model. */
 static bool put_mapped(Folder *f, const SentencePieces *s, const json_t *map)
 {
     Reader *r = f->r;
@@ -163,8 +163,8 @@ static bool read_merges(Folder *f, const char *path)
 
 /* ---- steps ---- */
 
-/* Copies JSON, replacing each string "=key" by that key's value in the config
- * or the class's row. */
+/* Copies JSON, replacing each string "=key" by the value of that key in the
+ * config or in the row of the class. */
 static json_t *filled(const Folder *f, const json_t *o)
 {
     const char *text = json_string_value(o), *key;
@@ -208,7 +208,7 @@ static bool read_steps(Folder *f)
     return true;
 }
 
-/* Returns the token's id; if the token is new, the next free id. */
+/* Returns the token's id, or the next free id if the token is new. */
 static int32_t special_id(Folder *f, Text text)
 {
     const int32_t at = token_find(f->r, text);
@@ -218,7 +218,7 @@ static int32_t special_id(Folder *f, Text text)
     return at < 0 ? (int32_t)next : at;
 }
 
-/* Adds the token of a role or of a language, which is matched in texts. */
+/* Adds the token for a role or a language. The token is matched in texts. */
 static bool put_special(Folder *f, Text text, int flags)
 {
     return added_put(f->r, "the class's tokens",
@@ -244,7 +244,7 @@ static bool is_listed(const Folder *f, Text text)
     return false;
 }
 
-/* Adds the token of a language, which is never matched in texts. */
+/* Adds the token for a language. The token is never matched in texts. */
 static bool put_hidden(Folder *f, Text text)
 {
     const int32_t id = special_id(f, text);
@@ -294,8 +294,8 @@ static bool put_specials(Folder *f)
     return true;
 }
 
-/* Adds numbered tokens after all others, the highest number first. They match
- * along with the spaces around them. */
+/* Adds numbered tokens after all others, highest number first. A match includes
+ * the spaces around the token. */
 static bool put_numbered(Folder *f)
 {
     const char *form = row_text(f, "numbered");

@@ -11,7 +11,7 @@ static bool decode_put(Reader *r, int op, int flags, Text text, Text other)
 static bool read_plain_decoder(Reader *r, const json_t *o, const char *place,
                                int op)
 {
-    /* options of class ByteLevel; those but "type" do not affect decoding */
+    /* options of class ByteLevel; only "type" affects decoding */
     static const char *const known[] = { "type", "add_prefix_space",
                                          "trim_offsets", "use_regex", NULL };
     return json_only(r, o, place, known) && decode_put(r, op, 0, none, none);

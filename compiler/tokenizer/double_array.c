@@ -1,6 +1,5 @@
-/* double_array.c: builds the double array with which a model matches tokens
- * along a text (runtime/text/text.h, struct attn_trie), with 32 bits per
- * node. */
+/* double_array.c: builds the double array that a model uses to match tokens in
+ * a text (runtime/text/text.h, struct attn_trie), with 32 bits per node. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,8 @@ typedef struct {
     int32_t id;
 } Key;
 
-typedef struct { /* keys that share their first `depth` bytes, and the node
-                    for these bytes */
+typedef struct { /* keys that share their first `depth` bytes, and the node for
+                  * these bytes */
     int64_t from, to;
     size_t depth;
     uint32_t node;
@@ -27,12 +26,12 @@ typedef struct {
     unsigned char *taken; /* by unit; bit 0: it is a node; bit 1: it is the
                              base of some node's children */
     uint32_t units, first;
-    Part *part; /* stack of nodes whose children are not placed yet */
+    Part *part; /* stack of nodes whose children have no place yet */
     int64_t parts, cap;
     bool failed;
 } Trie;
 
-/* Returns the byte at `depth`; 0 at the key's end. */
+/* Returns the byte at `depth`, or 0 at the key's end. */
 static unsigned key_byte(const Key *k, size_t depth)
 {
     if (k->root != 0 && depth == 0)
@@ -74,7 +73,8 @@ static bool more_units(Trie *t)
     return true;
 }
 
-/* Encodes the offset from a node to its children; 0 if it cannot be encoded. */
+/* Encodes the offset from a node to its children, or returns 0 if it cannot be
+ * encoded. */
 static uint32_t distance(uint32_t node, uint32_t place)
 {
     const uint32_t far = node ^ place;
@@ -96,8 +96,8 @@ static bool fits(const Trie *t, uint32_t node, uint32_t place,
     return true;
 }
 
-/* Returns a base for children with these labels, which must ascend. UINT32_MAX:
- * memory ran out. */
+/* Returns a base for children with these labels, which must ascend. Returns
+ * UINT32_MAX if memory runs out. */
 static uint32_t find_place(Trie *t, uint32_t node, const unsigned char *label,
                            int n)
 {

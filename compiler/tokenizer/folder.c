@@ -1,6 +1,6 @@
-/* folder.c: reads the tokenizer of a checkpoint folder: tokenizer.json, or else
- * the files that its class names; then the tokens with a role, and tokens added
- * in other files. */
+/* folder.c: reads the tokenizer of a checkpoint folder: tokenizer.json or,
+ * without one, the files that its class names; then the tokens that have a
+ * role, and tokens added by other files. */
 #include <stdlib.h>
 
 #include "tokenizer/folder.h"
@@ -79,8 +79,8 @@ static Text language_text(const Folder *f, const char *code)
                       : code);
 }
 
-/* Finds the language of this side. In the template, its token replaces that of
- * the default source language. */
+/* Finds the language of this side. In the template, its token replaces the
+ * token of the default source language. */
 static bool find_language(Folder *f)
 {
     const bool target = f->from->side == TextTarget;

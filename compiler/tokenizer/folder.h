@@ -31,11 +31,11 @@ typedef struct {
 
 /* Returns a member of an object; NULL if the member is absent or null. */
 const json_t *json_value(const json_t *o, const char *key);
-/* Returns the path of a file in the folder, allocated in the arena; NULL if the
- * file does not exist. */
+/* Returns the path of a file in the folder, allocated in the arena, or NULL if
+ * the file does not exist. */
 const char *folder_file(const Folder *f, const char *name);
-/* Returns the value of a key in tokenizer_config.json, else in the class's
- * row. */
+/* Returns the value of a key in tokenizer_config.json or, if absent there, in
+ * the row of the class. */
 const json_t *folder_key(const Folder *f, const char *key);
 /* Returns the text of a token written as "[CLS]" or as {"content": "[CLS]"};
  * .at is NULL for other values. */
@@ -46,7 +46,8 @@ extern const char *const role_keys[Roles]; /* e.g. "bos_token" */
 
 /* ---- class.c ---- */
 
-/* Reads the files that the class's row names. *found: they exist. */
+/* Reads the files that the row of the class names. Sets *found to true if they
+ * exist. */
 bool class_read(Folder *f, bool *found);
 /* Adds the tokens of the class's languages that are still missing. */
 bool class_languages(Folder *f);

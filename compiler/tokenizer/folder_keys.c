@@ -44,7 +44,8 @@ Text folder_role(const Folder *f, Role role)
     for (int i = 0; i < 3 && !text.at; i++) {
         const json_t *v = json_object_get(from[i], role_keys[role]);
         if (v && json_is_null(v) && i == 0)
-            break; /* null means no token: the map and class do not count */
+            break; /* null means "no token", so the map and the class are not
+                    * tried */
         text = token_text(v);
     }
     return text;

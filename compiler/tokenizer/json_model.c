@@ -1,5 +1,5 @@
 /* json_model.c: reads the "model" of a tokenizer.json: tokens and their ids,
- * merges by rank, pieces with scores. */
+ * ranked merges, and pieces with scores. */
 #include <math.h>
 
 #include "tokenizer/reader.h"
@@ -81,7 +81,7 @@ void merges_room(Reader *r, int64_t n)
     r->t.merge = arena_alloc(r->arena, (size_t)(n + 1) * sizeof *r->t.merge);
 }
 
-/* Rejects a text option that is not empty, because it would change the
+/* Rejects a text option that is not empty, because it would affect the
  * tokens. */
 static bool must_be_empty(Reader *r, const json_t *model, const char *key)
 {
@@ -170,8 +170,8 @@ static bool wordpiece_read(Reader *r, const json_t *model)
     return unknown_read(r, model, "[UNK]");
 }
 
-/* Reads a model whose words are all complete: a WordPiece whose continuing
- * pieces would begin with a byte that occurs in no text. */
+/* Reads a model that matches only complete words, as a WordPiece whose
+ * continuing pieces would begin with a byte that occurs in no text. */
 static bool wordlevel_read(Reader *r, const json_t *model)
 {
     static const char *const known[] = { "type", "unk_token", "vocab", NULL };
@@ -236,8 +236,8 @@ static void mark_bytes(Reader *r)
     }
 }
 
-/* Returns the model's type. Old files do not name the type; the keys of the
- * model then decide. */
+/* Returns the model's type. Old files do not name the type, so it is derived
+ * from the keys of the model. */
 static const char *type_of(const json_t *model)
 {
     const char *type = json_string_value(json_object_get(model, "type"));

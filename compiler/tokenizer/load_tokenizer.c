@@ -1,5 +1,5 @@
-/* load_tokenizer.c: selects the reader of a tokenizer file by the file's
- * content. */
+/* load_tokenizer.c: selects the reader for a tokenizer file from its
+ * contents. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -40,8 +40,8 @@ static bool read_map(Reader *r, const json_t *map)
         && step_put(r, StepsDecode, ATTN_STEP_BYTE_LEVEL_OUT, 0, none, none);
 }
 
-/* Reads a JSON file of another tool. *is: the file has one of these formats.
- * Returns false if reading failed. */
+/* Reads a JSON file of another tool. Sets *is to true if the file has one of
+ * these formats. Returns false if reading failed. */
 static bool load_json(Reader *r, const char *path, bool *is)
 {
     const json_t *root = reader_json(r, path);
@@ -82,8 +82,8 @@ static bool read_other(Reader *r, const char *path, bool *is)
 
 /* ---- load ---- */
 
-/* Replaces the file's special tokens by those of the spec. An end token that
- * the template already adds is not added twice. */
+/* Replaces the file's special tokens by those of the spec. An end token is not
+ * added if the template already adds it. */
 static void take_special(Tokenizer *t, const VocabTokens *s)
 {
     const int last = t->singles ? t->single[t->singles - 1].id : -1;

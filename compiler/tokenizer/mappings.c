@@ -1,5 +1,5 @@
-/* mappings.c: makes the Unicode tables of a tokenizer's steps from utf8proc's
- * data, one for each step that needs one (runtime/text/mapping.c,
+/* mappings.c: builds Unicode tables from utf8proc's data, one for each
+ * tokenizer step that needs one (runtime/text/mapping.c,
  * runtime/text/normal.c). */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct { /* the table of one step */
     Bytes page, record, pair;
     uint32_t pages, times;
     bool composed; /* true if second[] is used; second[c]: c is the second
-                      character of a pair that composes */
+                    * character of a composing pair */
     unsigned char *second;
 } Table;
 
@@ -64,8 +64,8 @@ static uint16_t lower_case(Table *t, uint32_t c)
     char text[8];
     int32_t lower = utf8proc_tolower((int32_t)c);
     size_t n = 0;
-    if (c == 0x130) { /* the only letter whose lower case is two characters:
-                         i and a dot above */
+    if (c == 0x130) { /* the only letter whose lower case is two characters: i
+                       * and a dot above */
         text[n++] = 'i';
         lower = 0x307;
     }
@@ -91,8 +91,8 @@ static uint16_t no_accents(Table *t, uint32_t c)
              : 0;
 }
 
-/* Cleans a character as BertNormalizer does: drops control characters, and
- * turns spaces into ' '. */
+/* Cleans a character like BertNormalizer: drops control characters, and turns
+ * spaces into ' '. */
 static uint16_t clean(Table *t, uint32_t c)
 {
     const utf8proc_category_t k = utf8proc_category((int32_t)c);
@@ -104,7 +104,7 @@ static uint16_t clean(Table *t, uint32_t c)
     return 0;
 }
 
-/* Maps a character by the translation rules of SentencePiece, which drop some
+/* Maps a character by SentencePiece's translation rules, which drop some
  * characters and turn others into spaces. */
 static uint16_t translation(Table *t, uint32_t c)
 {
@@ -140,8 +140,8 @@ static utf8proc_ssize_t decompose(uint32_t c, bool compatible, int32_t *to)
                                    &boundary);
 }
 
-/* Returns the character that the parts compose to; 0 if they compose to more
- * than one. */
+/* Returns the character to which the parts compose, or 0 if they compose to
+ * several. */
 static uint32_t compose(int32_t *part, utf8proc_ssize_t n)
 {
     n = utf8proc_normalize_utf32(part, n, UTF8PROC_COMPOSE | UTF8PROC_STABLE);
@@ -192,8 +192,8 @@ static void add_pairs(Table *t)
         qsort(t->pair.at, t->pair.n / sizeof p, sizeof p, by_pair);
 }
 
-/* Returns the record of a character: a number with flags for the forms in which
- * c stays, then the characters that it decomposes to. */
+/* Returns the record of a character: a number with flags for the forms that
+ * keep c, then the characters to which it decomposes. */
 static uint16_t form_record(Table *t, uint32_t c)
 {
     int32_t part[Longest];
@@ -353,8 +353,8 @@ static void free_table(Table *t)
     free(t);
 }
 
-/* Returns the table of a row; NULL: memory ran out. Each table is made once per
- * process, because it depends only on Unicode. */
+/* Returns the table of a row, or NULL if memory runs out. Each table is built
+ * once per process, because it depends only on Unicode. */
 static const Table *table_of(int row)
 {
     static Table *made[Rows];

@@ -1,4 +1,4 @@
-/* sentencepiece.h: the content of a SentencePiece .model file. */
+/* sentencepiece.h: the contents of a SentencePiece .model file. */
 #ifndef ATTNC_TOKENIZER_SENTENCEPIECE_H
 #define ATTNC_TOKENIZER_SENTENCEPIECE_H
 
@@ -37,7 +37,7 @@ typedef struct {
 } SentencePieces;
 
 bool sentencepiece_read(Reader *r, const File *file, SentencePieces *s);
-/* Sets the model and its steps, but no tokens. */
+/* Sets the model and its steps, but adds no tokens. */
 bool sentencepiece_steps(Reader *r, const SentencePieces *s);
 /* Adds piece i as token `id`. */
 bool sentencepiece_put(Reader *r, const SentencePieces *s, int64_t i,

@@ -1,6 +1,6 @@
 /* sentencepiece_file.c: reads a SentencePiece .model file: the pieces with
  * their scores, and the rules that normalise a text (sentencepiece_model.proto
- * of that project). */
+ * in that project). */
 #include <math.h>
 
 #include "tokenizer/sentencepiece.h"

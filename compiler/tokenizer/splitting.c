@@ -15,8 +15,7 @@ static bool read_plain_splitter(Reader *r, const json_t *o, const char *place,
     return json_only(r, o, place, known) && split_put(r, op, flags, none);
 }
 
-/* Reads ByteLevel, which adds a space in front and splits by GPT-2's
- * pattern. */
+/* Reads ByteLevel, which prepends a space and splits by GPT-2's pattern. */
 static bool read_byte_splitter(Reader *r, const json_t *o, const char *place,
                                int op, int flags)
 {

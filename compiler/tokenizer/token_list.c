@@ -1,5 +1,5 @@
-/* token_list.c: reads a list of one token per line; the line's index from 0 is
- * the token's id. */
+/* token_list.c: reads a list with one token per line. The index of the line,
+ * from 0, is the token's id. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,8 +38,8 @@ static bool check_token(const File *f, const Token *t, Fault *why)
     return true;
 }
 
-/* Returns the start of the first line. It follows a byte order mark, unless the
- * mark is itself the first token. */
+/* Returns the start of the first line, after a byte order mark unless the mark
+ * is itself the first token. */
 static const char *first_line(const File *f)
 {
     size_t mark = file_mark(f);
@@ -47,7 +47,7 @@ static const char *first_line(const File *f)
     return (const char *)f->at + (token ? 0 : mark);
 }
 
-/* Rejects a file of another tool, recognised by its first bytes. */
+/* Rejects a file of another tool, which its first bytes identify. */
 static bool check_form(const File *f, Fault *why)
 {
     static const struct {

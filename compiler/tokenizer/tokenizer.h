@@ -1,8 +1,8 @@
 /* tokenizer.h: turns tokenizer files into blocks, with which runtime/ encodes
  * and decodes (runtime/text/text.h).
  *
- * In:  a file, or the files of a checkpoint folder; special tokens of the spec.
- * Out: a block ATTNVOC3, malloc'd, or a message.
+ * In:  a file, or the files of a checkpoint folder; the spec's special tokens.
+ * Out: a block ATTNVOC3 from malloc(), or a message.
  * Other public header: block.h. */
 #ifndef ATTNC_TOKENIZER_H
 #define ATTNC_TOKENIZER_H
@@ -12,23 +12,25 @@
 
 #include "runtime/rt.h"
 
-typedef struct { /* ids from the spec, or -1; split and append_end: 0 or 1 */
+typedef struct { /* ids from the spec, or -1; `split` and `append_end`: 0 or
+                  * 1 */
     int32_t split, start, end, pad, unknown, append_end;
 } VocabTokens;
 
 /* ---- load_tokenizer.c ---- */
-/* Loads a folder or a file. The content tells the format: a list of tokens,
- * pieces with scores, a tokenizer.json, a vocab.json next to its merges.txt, a
- * .model of SentencePiece, or a block. expected: number of tokens, or -1.
- * Returns a malloc'd block; NULL with *why on failure. */
+/* Loads a folder or a file. The contents determine the format: a list of
+ * tokens, pieces with scores, a tokenizer.json, a vocab.json next to its
+ * merges.txt, a SentencePiece .model, or a block. `expected` is the number of
+ * tokens, or -1 for any. Returns a block from malloc(), or NULL with *why on
+ * failure. */
 void *vocab_load(const char *path, int64_t expected, const VocabTokens *t,
                  int64_t *bytes, Fault *why);
 int64_t vocab_count(const char *path, Fault *why); /* number of tokens, or -1 */
 
 /* ---- folder.c ---- */
 
-/* The only vocabulary of a model; or, in an encoder-decoder, the vocabulary
- * that encodes source texts, or the one that decodes answers. */
+/* The only vocabulary of a model or, in an encoder-decoder, the vocabulary that
+ * encodes source texts or the one that decodes answers. */
 typedef enum { TextAlone, TextSource, TextTarget } TextSide;
 
 typedef struct { /* a vocabulary read from a checkpoint */
@@ -54,18 +56,19 @@ typedef struct {
     size_t classes_bytes;
 } VocabularyFrom;
 
-/* Reads tokenizer.json if the folder has it, else the files that its
- * tokenizer_class names; also tokenizer_config.json, special_tokens_map.json
- * and added_tokens.json. Returns false with *why on failure; true with *found
- * false if the folder has no tokenizer. */
+/* Reads tokenizer.json or, if the folder has none, the files that its
+ * tokenizer_class names; also reads tokenizer_config.json,
+ * special_tokens_map.json and added_tokens.json. Returns false with *why on
+ * failure. If the folder has no tokenizer, returns true and sets *found to
+ * false. */
 bool vocabulary_of_folder(const VocabularyFrom *from, Vocabulary *v,
                           bool *found, Fault *why);
 
 /* ---- tokenizer_gguf.c ---- */
-/* Reads the tokenizer of from->folder, which is a llama.cpp file. from->classes
- * is the text of models/import/gguf_splitting.json, which defines how a
- * byte-level BPE ("gpt2") splits text. Returns false with *why on failure; true
- * with *found false if the file has no tokenizer. */
+/* Reads the tokenizer of the llama.cpp file from->folder. from->classes is the
+ * text of models/import/gguf_splitting.json, which defines how a byte-level BPE
+ * ("gpt2") splits text. Returns false with *why on failure. If the file has no
+ * tokenizer, returns true and sets *found to false. */
 bool vocabulary_of_gguf(const VocabularyFrom *from, Vocabulary *v, bool *found,
                         Fault *why);
 

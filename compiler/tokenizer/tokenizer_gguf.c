@@ -1,7 +1,7 @@
 /* tokenizer_gguf.c: reads the tokenizer from the metadata of a llama.cpp file:
  * SentencePiece's BPE or Unigram with scores, a byte-level BPE with merges, or
- * WordPiece. The file names the rule by which a BPE splits text; a row of
- * models/import/gguf_splitting.json defines each name as in a
+ * WordPiece. The file names the rule by which a BPE splits text, and a row of
+ * models/import/gguf_splitting.json defines each rule in the format of a
  * tokenizer.json. */
 #include <math.h>
 
@@ -17,8 +17,8 @@ typedef struct {
     int64_t n;
     SentencePieces pieces;            /* for "llama" and "t5" */
     int32_t begin, end, unknown, pad; /* ids; -1: none */
-    bool adds_begin, adds_end;        /* values that apply if the file does
-                                         not set them */
+    bool adds_begin, adds_end;        /* defaults for values that the file does
+                                       * not set */
 } GgufTokens;
 
 /* ---- lists ---- */
@@ -118,7 +118,7 @@ static bool fill_pieces(GgufTokens *g, const json_t *scores)
     return true;
 }
 
-/* Makes control tokens match in texts, because chat templates contain them. */
+/* Makes control tokens match in texts, because chat templates use them. */
 static bool put_controls(GgufTokens *g)
 {
     for (int64_t i = 0; i < g->n; i++)
@@ -153,7 +153,7 @@ static bool read_gguf_charmap(GgufTokens *g, Text *to)
 }
 
 /* Reads pieces with scores. For merges by score, llama.cpp changes no
- * characters and drops no spaces; for Unigram the file has the rules. */
+ * characters and drops no spaces; for Unigram, the rules are in the file. */
 static bool read_gguf_pieces(GgufTokens *g, int model)
 {
     const json_t *scores;
@@ -191,8 +191,8 @@ static json_t *keep(Reader *r, json_t *root)
     return root;
 }
 
-/* Returns the row for the file's key "pre"; NULL with a message if the name is
- * unknown. */
+/* Returns the row for the file's key "pre", or NULL with a message if the name
+ * is unknown. */
 static const json_t *row_of(GgufTokens *g, const VocabularyFrom *from)
 {
     const char *name = json_string_value(
@@ -222,8 +222,8 @@ static const json_t *row_of(GgufTokens *g, const VocabularyFrom *from)
     return row;
 }
 
-/* Adds a token to the list of added tokens if its type says that it is matched
- * in texts. */
+/* Adds a token to the list of added tokens if tokens of its type are matched in
+ * texts. */
 static void put_added(GgufTokens *g, json_t *added, int64_t i)
 {
     const int type = gguf_type_of(g, i);
@@ -282,8 +282,8 @@ static bool read_gguf_merges(GgufTokens *g, const json_t *row)
 
 /* ---- words ---- */
 
-/* Returns a token in the form of a WordPiece vocabulary: "[CLS]" unchanged, the
- * beginning of a word without its space mark, a continuation with "##". */
+/* Returns a token in the format of a WordPiece vocabulary: "[CLS]" unchanged,
+ * the beginning of a word without its space mark, a continuation with "##". */
 static const char *word_of(GgufTokens *g, int64_t i)
 {
     static const char mark[] = "\xe2\x96\x81";
@@ -316,8 +316,8 @@ static bool put_words(GgufTokens *g, json_t *vocab, json_t *added)
     return true;
 }
 
-/* Finds an id by the first of two keys that is set, else by the word. Returns
- * false after an error. */
+/* Finds an id by the first of two keys that is set or, if neither is, by the
+ * word. Returns false after an error. */
 static bool gguf_special_id(GgufTokens *g, const json_t *vocab,
                             const char *const keys[2], const char *word,
                             int32_t *id)
@@ -354,8 +354,8 @@ static bool put_word_template(GgufTokens *g, const json_t *vocab)
     return true;
 }
 
-/* Reads a WordPiece as an equivalent tokenizer.json. llama.cpp always makes
- * text lower-case. */
+/* Reads a WordPiece as an equivalent tokenizer.json. llama.cpp always converts
+ * text to lower case. */
 static bool read_gguf_words(GgufTokens *g)
 {
     json_t *root = keep(
@@ -376,8 +376,8 @@ static bool read_gguf_words(GgufTokens *g)
 
 /* ---- file ---- */
 
-/* Adds the template bos $A eos; for a pair, bos and eos are around each
- * text. */
+/* Adds the template bos $A eos. For a pair, each text is enclosed in bos and
+ * eos. */
 static bool put_gguf_template(GgufTokens *g)
 {
     const char *const keys[] = { KEY("add_bos_token"), KEY("add_eos_token") };

@@ -1,5 +1,5 @@
-/* tokenizer_tokens.c: the list of tokens that readers fill: each id has one
- * token, and a hash table finds tokens by text. */
+/* tokenizer_tokens.c: the list of tokens that readers fill. Each id has one
+ * token, and a hash table finds tokens by their text. */
 #include "tokenizer/reader.h"
 
 void tokens_room(Reader *r, int64_t n)
@@ -106,7 +106,7 @@ bool tokens_of_map(Reader *r, const json_t *map, const char *place)
     return true;
 }
 
-/* Moves the last `extra` tokens up, so that they follow id size - 1. */
+/* Moves the last `extra` tokens up, so that they follow id `size` - 1. */
 void tokens_move_extra(Reader *r, int64_t size)
 {
     Tokenizer *t = &r->t;

@@ -1,5 +1,5 @@
-/* unicode.c: makes the table of character classes for a block, from utf8proc's
- * data: 256 characters per page, with equal pages stored once. */
+/* unicode.c: builds a block's table of character classes from utf8proc's data:
+ * 256 characters per page, with equal pages stored once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ static void make_classes(Bytes *out)
     }
 }
 
-/* Appends the table. It is made only once per process. */
+/* Appends the table, which is built only once per process. */
 void unicode_classes(Bytes *out)
 {
     static Bytes made;

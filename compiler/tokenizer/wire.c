@@ -1,5 +1,5 @@
-/* wire.c: reads the wire format of protocol buffers: numbered fields, each with
- * a number or bytes. */
+/* wire.c: reads the wire format of protocol buffers: numbered fields, each of
+ * which holds a number or bytes. */
 #include "tokenizer/wire.h"
 
 static bool cut(Wire *w)

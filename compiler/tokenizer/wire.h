@@ -1,11 +1,11 @@
-/* wire.h: reads the fields of a protocol buffer one after another. */
+/* wire.h: reads the fields of a protocol buffer in sequence. */
 #ifndef ATTNC_TOKENIZER_WIRE_H
 #define ATTNC_TOKENIZER_WIRE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct { /* the part of a message that is not read yet */
+typedef struct { /* the unread part of a message */
     const unsigned char *at, *end;
     bool wrong; /* the message is truncated or invalid at `at` */
 } Wire;

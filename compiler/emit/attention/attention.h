@@ -1,5 +1,5 @@
-/* attention.h: emits attention masks, the addresses of keys and values, and the
- * functions of attention. */
+/* attention.h: emits attention masks, the addresses of keys and values, and
+ * attention functions. */
 #ifndef ATTNC_EMIT_ATTENTION_H
 #define ATTNC_EMIT_ATTENTION_H
 
@@ -8,24 +8,24 @@
 #define Log2E 0x1.71547652b82fep+0 /* log2(e): softmax uses powers of 2 */
 
 /* ---- mask.c ---- */
-void need_mask(Gen *g, const MaskSpec *m); /* Emits the functions of a mask; m
-                                            * NULL: there is no mask. */
-/* Emits the function of a mask from a file. Positions have the C type
- * `integer`. */
+/* Emits the functions of a mask; `m` NULL: there is no mask. */
+void need_mask(Gen *g, const MaskSpec *m);
+/* Emits the function of a mask that is read from a file. Positions have the C
+ * type `integer`. */
 void need_mask_of_file(Gen *g, Emit *e, const MaskSpec *m, const char *integer);
-const char *prefix_text(Gen *g);                  /* returns C for the length of
-                                                   * a sequence's prefix */
-const char *mask_name(Gen *g, const MaskSpec *m); /* returns the name of a mask
-                                                   * from a file */
+/* Returns C for the length of a sequence's prefix. */
+const char *prefix_text(Gen *g);
+/* Returns the name of a mask that is read from a file. */
+const char *mask_name(Gen *g, const MaskSpec *m);
 /* Return C for the first key that the row at position p sees (NULL: key 0), and
- * for the last one + 1. */
+ * for the last key plus 1. */
 const char *mask_from(Gen *g, const MaskSpec *m, const char *p);
 const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
                     const char *prefix);
 const char *mask_first(Gen *g, const MaskSpec *m);
 const char *mask_last(Gen *g, const MaskSpec *m);
-/* Returns C that is true if some row at positions p to `last` does not see all
- * n keys of the page at `at`. */
+/* Returns C that is true if any row at positions p to `last` does not see all n
+ * keys of the page at `at`. */
 const char *mask_edge(Gen *g, const MaskSpec *m, const char *p,
                       const char *last);
 void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m);
@@ -39,22 +39,21 @@ typedef struct { /* properties of a task that determine its functions */
     const Tiling *t;
     bool paged;
 } Attention;
-/* Binds $outputs, $sums and $maxima, the offsets of these arrays in the
- * scratch, in floats per query. */
+/* Binds $outputs, $sums and $maxima to the offsets of these arrays in the
+ * scratch memory, in floats per query. */
 void let_scratch(Emit *e, int64_t keys, int64_t d_v);
-Attention attention_of(Gen *g, int node); /* leaves the name unset */
-/* Returns the name that a node's task has in print:
- * "attention_64x64_causal". */
+Attention attention_of(Gen *g, int node); /* leaves `name` unset */
+/* Returns the printed name of a node's task: "attention_64x64_causal". */
 const char *attention_base(Gen *g, int node);
 /* Returns the key that identifies the functions of a node's task. The caller
  * sets size[2] and size[3]. */
 SharedKey attention_key(Gen *g, SharedKind kind, int node);
-/* Binds the holes in the text of the functions. */
+/* Binds the $ holes in the text of the functions. */
 void let_attention(Emit *e, const Attention *a);
 /* Emits scaling, cap and bias of raw scores. Afterwards $scale is the factor
- * that softmax applies. `rows` is the argument list destination, source, rows
- * and columns, as in "s, 64, s, 64, r, n". `biased` is "s, r, n, " and the
- * address of the bias of the first row and key. */
+ * that softmax applies. `rows` is an argument list with destination, source,
+ * rows and columns, e.g. "s, 64, s, 64, r, n". `biased` is "s, r, n, " and the
+ * address of the bias for the first row and key. */
 void put_score_ops(Gen *g, const Attention *a, const char *rows,
                    const char *biased);
 void need_keys(Gen *g); /* emits struct keys */
@@ -63,24 +62,25 @@ const char *need_attention(Gen *g, int node);
 
 /* ---- heads.c ---- */
 enum { HeadsAtOnce = 4 };
-/* True if HeadsAtOnce heads of a row can be computed together. */
+/* True if HeadsAtOnce heads of a row can be computed at the same time. */
 bool heads_together(const Gen *g, int node);
 const char *need_heads(Gen *g, int node);
-/* Returns C for the number of heads in a task: "heads_at_once(b, 0, tasks,
- * parts)". With `apart` it is 1 if neighbouring sequences share a source. */
+/* Returns C for the number of heads per task: "heads_at_once(b, 0, tasks,
+ * parts)". If `apart` is set, that is 1 for neighbouring sequences that share a
+ * source. */
 const char *heads_at_once(Gen *g, bool apart);
 
 /* ---- waiting.c ---- */
 
-/* True if softmax is pipelined: the scores of one tile become weights during
- * the product of the next tile. This needs enough registers for both. */
+/* True if softmax is pipelined: the scores of one tile become weights while the
+ * next tile is multiplied. This needs enough registers for both. */
 bool rows_wait(const Gen *g, const Attention *a);
 /* Emits the functions of pipelined softmax unless they exist. */
 void need_waiting(Gen *g, const Attention *a);
-/* Emit the parts of pipelined softmax: its state before the first page, the end
- * of the pending rows, and two parts for the tile at row j of the block at i,
- * which sees all of a page with keys k and values v: the product that computes
- * `scores`, and the step after put_score_ops(). */
+/* Emit the parts of pipelined softmax: its state before the first page; the end
+ * of the pending rows; and, for the tile at row j of the block at i, which sees
+ * all of a page with keys k and values v, the product that computes `scores`
+ * and the step after put_score_ops(). */
 void put_waiting_begin(Gen *g);
 void put_waiting_end(Gen *g, const Attention *a);
 void put_waiting_scores(Gen *g, const Attention *a);
@@ -88,8 +88,8 @@ void put_waiting_values(Gen *g, const Attention *a);
 
 /* ---- short_attention.c ---- */
 
-/* Returns the mask of a node, or NULL if it hides no keys, as for the last row
- * of a sequence. */
+/* Returns the mask of a node, or NULL if the mask hides no keys, e.g. for the
+ * last row of a sequence. */
 const MaskSpec *attention_mask(const Gen *g, const Node *n);
 /* True if the numbers of queries and keys are constant and small enough for a
  * single pass. */
@@ -98,20 +98,21 @@ const char *need_short_attention(Gen *g, const Node *n);
 
 /* ---- kv_cache.c ---- */
 
-/* Begins the loop over tasks. A task is one head of one sequence. Declares `s`,
+/* Begins the loop over tasks; a task is one head of one sequence. Declares `s`,
  * `head`, and `row`, the first row of the sequence. */
 void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows);
-void begin_task_loop(Gen *g, Emit *e, int each); /* `each` is the number of
-                                                  * heads per task */
+/* Like begin_tasks(), with `each` heads per task. */
+void begin_task_loop(Gen *g, Emit *e, int each);
 const char *head_at(Gen *g, int node, const char *row);
-/* Return C for the number of keys of sequence s; for its table of pages (NULL
- * if its pages are in the arena); and for the page of key `at`. */
+/* Return C for the number of keys of sequence s, for its page table (NULL if
+ * its pages are in the arena), and for the page of key `at`. */
 const char *count_text(Gen *g, const Node *k);
 const char *page_table(Gen *g, const Node *n);
 /* Returns C for the address, in the self cache, of the state that a node leaves
  * after row `row` of sequence s. */
 const char *state_text(Gen *g, int node, const char *row);
-/* Like state_text(), after the last row of `source`, for a node of encode(). */
+/* Like state_text(), but after the last row of `source`, for a node of
+ * encode(). */
 const char *source_state(Gen *g, int node);
 void let_page_id(Gen *g, Emit *e, const Node *n);
 void let_page(Gen *g, Emit *e, int node, const char *to, const char *head);

@@ -1,10 +1,10 @@
 /* fused_attention.c: emits attention over keys in pages of 64. For each head
- * and each block of query rows, the emitted loop takes one page of keys at a
- * time: the product kernel computes scores, online softmax keeps a running
+ * and each block of query rows, the emitted loop processes one page of keys at
+ * a time: the product kernel computes scores, online softmax keeps a running
  * maximum and sum (as in FlashAttention), and the product kernel adds the
- * values. The complete score matrix is never stored. Keys that a row may not
- * see never enter its sums: the loop ends at the last key that is visible, and
- * pages at the mask's edge go tile by tile, where each row adds its own last
+ * values. The complete score matrix is never stored. A row's sums never include
+ * keys that it may not see: the loop ends at the last visible key. Pages at the
+ * mask's edge are processed tile by tile, and each row there adds its own last
  * keys. */
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
@@ -40,8 +40,8 @@ void need_keys(Gen *g)
     put(g->shapes, "};\n\n");
 }
 
-/* Returns the factor that softmax applies to scores. It is 1 if there is a cap
- * or a bias, because these are applied to scores that are already scaled. */
+/* Returns the factor that softmax applies to scores. The factor is 1 if there
+ * is a cap or a bias, because these need scores that are already scaled. */
 static double score_scale(const Node *n)
 {
     return n->cap > 0 || n->bias ? 1 : n->scale;
@@ -50,9 +50,8 @@ static double score_scale(const Node *n)
 /* the emitted calls that turn scores into weights, chunk by chunk */
 typedef struct {
     const char *begin, *chunk, *page, *end, *end_kernel;
-    const char *parameters, *arguments; /* state that is passed to a function of
-                                         * some rows: as parameters, as
-                                         * arguments */
+    const char *parameters, *arguments; /* state for a function of some rows, as
+                                         * parameters and as arguments */
 } Weights;
 
 static const Weights by_all_scores = {
@@ -93,8 +92,8 @@ const char *need_scores(Gen *g, const Node *n, const Tiling *t)
 }
 
 /* Emits the product of weights and values for a tile at the mask's edge. Keys
- * that all rows see are one product. The rest is added row by row, so that each
- * row adds only the keys that it sees, in order. */
+ * that all rows see are one product. The other keys are added row by row, in
+ * order, and only to the rows that see them. */
 static const char *need_values_seen(Gen *g, const Tiling *t)
 {
     bool made;
@@ -215,7 +214,7 @@ static void put_next_page(Emit *e, const Attention *a, const char *part,
            "    next = m->$part + $page * m->$floats;\n");
 }
 
-/* Emits the function of a page that is only partly visible to a tile's rows. */
+/* Emits the function for a page that a tile's rows see only in part. */
 static void edge_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -262,7 +261,7 @@ static void edge_function(Gen *g, const Attention *a)
     put(e, "}\n\n");
 }
 
-/* Emits the tiles of a block at the mask's edge. */
+/* Emits the tiles for a block at the mask's edge. */
 static void put_edge_tiles(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -304,8 +303,8 @@ static void put_values(Gen *g, const Attention *a)
              ";");
 }
 
-/* Emits the function of one page whose n keys are all visible to the rows, if
- * softmax is not pipelined. */
+/* Emits the function for one page whose n keys are all visible to the rows,
+ * without pipelined softmax. */
 static void page_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -407,8 +406,8 @@ static void put_pages_and_wait(Gen *g, const Attention *a)
     put_waiting_end(g, a);
 }
 
-/* Emits attention that takes $keys keys at a time: first all their scores, then
- * softmax and values page by page. */
+/* Emits attention that processes $keys keys at a time: first computes all their
+ * scores, then applies softmax and adds values page by page. */
 static void put_blocks(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
@@ -448,8 +447,8 @@ void let_scratch(Emit *e, int64_t keys, int64_t d_v)
     let(e, "maxima", "%lld", (long long)s.maxima);
 }
 
-/* Emits the attention function: a loop over blocks of query rows, in which all
- * rows of a block use a page before the next page is read. */
+/* Emits the attention function: a loop over blocks of query rows. All rows of a
+ * block use a page before the next page is read. */
 static void attention_function(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;

@@ -1,6 +1,6 @@
-/* heads.c: emits attention of one row, as in a decode step, four heads at a
+/* heads.c: emits attention for one row, as in a decode step, four heads at a
  * time. The sums of one row form a dependency chain: each of the d_k steps of a
- * product with sixteen keys waits for the step before, and every head has to
+ * product with sixteen keys waits for the step before, and every head would
  * wait for memory again. Four heads are four independent chains and four
  * streams of reads. Each sum equals the one that fused_attention.c computes for
  * a single head. */
@@ -60,8 +60,8 @@ const char *heads_at_once(Gen *g, bool apart)
                         g->serial ? "" : ", tasks, parts");
 }
 
-/* Binds the addresses of the keys or values of each head. Heads in a group
- * share them. */
+/* Binds the addresses of the keys or values of each head. Heads of a group have
+ * the same address. */
 static void let_heads(Gen *g, const Attention *a, const char *hole,
                       const char *first)
 {

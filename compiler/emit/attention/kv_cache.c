@@ -1,5 +1,5 @@
 /* kv_cache.c: emits the addresses of keys and values in pages of a cache or of
- * the arena, the steps that write them there, and the calls of attention. */
+ * the arena, the steps that write them, and attention calls. */
 #include "emit/attention/attention.h"
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
@@ -98,8 +98,8 @@ void let_page_id(Gen *g, Emit *e, const Node *n)
 
 /* ---- states, behind keys and values ---- */
 
-/* Emits the function that returns the address of a cache's states, unless it
- * exists. Returns its name. */
+/* Emits the function that returns the address of a cache's states, unless the
+ * function exists. Returns its name. */
 static const char *need_states(Gen *g, int cache)
 {
     const Plan *p = g->p;
@@ -202,8 +202,8 @@ const char *head_at(Gen *g, int node, const char *row)
                         (long long)g->p->value[node].head_stride);
 }
 
-/* Returns C for the key head that serves `head`. A group of neighbouring query
- * heads shares one. */
+/* Returns C for the key head that serves `head`. All query heads of a group
+ * share one key head. */
 const char *kv_head(Gen *g, int64_t heads, const Node *k)
 {
     const int64_t group = heads / k->type.dim[0].c;
@@ -286,9 +286,9 @@ static void keys_fields(Gen *g, Emit *e, int node)
     keys_bias(g, e, node);
 }
 
-/* Emits code that joins consecutive sequences with the same source, such as the
- * hypotheses of a beam, to one block of queries, so that the source's keys are
- * read once. */
+/* Emits code that combines consecutive sequences with the same source, such as
+ * the hypotheses of a beam, into one block of queries, so that the source's
+ * keys are read once. */
 static void share_source(Emit *e)
 {
     put(e, "int64_t end = s + 1;\n"
@@ -299,8 +299,8 @@ static void share_source(Emit *e)
            "    end += 1;\n");
 }
 
-/* Emits the prefetch of the next head's first page, which follows this head's
- * in the cache, while this head is computed. */
+/* Emits code that prefetches the next head's first page while the current head
+ * is computed. In the cache, that page follows the current head's. */
 static void ask_next_head(Gen *g, Emit *e, const Node *n)
 {
     const Node *k = node_at(g->p, n->in[1]), *v = node_at(g->p, n->in[2]);
@@ -324,8 +324,8 @@ static void ask_next_head(Gen *g, Emit *e, const Node *n)
     put(e, "}\n");
 }
 
-/* Returns C for the number of query rows: those of the current sequence or,
- * with `shared`, of all sequences that share its keys. */
+/* Returns C for the number of query rows: those of the current sequence or, if
+ * `shared` is set, of all sequences that share its keys. */
 static const char *queries_text(Gen *g, const Node *n, bool shared)
 {
     const Sym rows = row_sym(n->type);
@@ -340,7 +340,7 @@ static const char *scratch_text(const Gen *g)
     return g->undivided || g->serial ? "c->scratch" : "scratch";
 }
 
-/* Emits the call for several heads of a single row. */
+/* Emits the call that computes several heads of a single row. */
 static void put_heads(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -383,7 +383,7 @@ static void put_short_attention(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* Begins the loop over tasks, which may have several heads of one row each. */
+/* Begins the loop over tasks. A task may be several heads of one row. */
 static void begin_heads_loop(Gen *g, Emit *e, bool apart)
 {
     let(e, "at_once", "%s", heads_at_once(g, apart));

@@ -1,7 +1,8 @@
-/* mask.c: emits code that finds which keys a query sees. Every mask except one
- * from a file gives a row one interval of keys, which moves up with the row. So
- * a tile of rows goes from the first key of its first row to the last key of
- * its last row, and pages that the mask hides completely are never read. */
+/* mask.c: emits code that finds the keys that a query sees. Except for masks
+ * from files, the keys that a row sees are one interval, which moves up with
+ * the row. So a tile of rows sees the keys from the first key of its first row
+ * to the last key of its last row, and pages that the mask hides completely are
+ * never read. */
 #include "emit/attention/attention.h"
 
 /* ---- intervals: row p sees keys from .. to - 1 ---- */
@@ -28,8 +29,8 @@ const char *mask_from(Gen *g, const MaskSpec *m, const char *p)
     return s;
 }
 
-/* Returns C for the last key + 1 that the row at position p sees, of `count`
- * keys. All rows see the first `prefix` keys. */
+/* Returns C for the last key, of `count`, that the row at position p sees, plus
+ * 1. All rows see the first `prefix` keys. */
 const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
                     const char *prefix)
 {
@@ -53,8 +54,8 @@ const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
     return s;
 }
 
-/* Returns C for the first key of the first page of a tile of r rows from
- * position p, and for its last key + 1. */
+/* Returns C for the first page that a tile of r rows at position p sees, as the
+ * number of its first key. */
 const char *mask_first(Gen *g, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "p");
@@ -179,8 +180,8 @@ void need_mask(Gen *g, const MaskSpec *m)
     need_mask_of_file(g, g->shapes, m, "int64_t");
 }
 
-/* Emits weights of 0 for keys between from[j] and to[j] that a row may not
- * see. */
+/* Emits code that sets the weights of hidden keys between from[j] and to[j] to
+ * 0. */
 void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m)
 {
     let(e, "mask", "%s", mask_name(g, m));

@@ -1,6 +1,6 @@
 /* naive_attention.c: emits attention as the separate operations of the paper,
- * used if fusion is off or an intermediate tensor was requested. Scores are
- * stored: a row of the batch has those of all heads, key by key. */
+ * for use if fusion is off or an intermediate tensor was requested. Scores are
+ * stored: each row of the batch has the scores of all heads, key by key. */
 #include "emit/attention/attention.h"
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
@@ -12,9 +12,9 @@ static bool is_cached(const Node *scores)
     return scores->type.dim[2].sym == SymPT;
 }
 
-/* Returns C for the first key of the first page that rows from `i` on read.
- * Earlier pages may have been freed: their weights are 0, but 0 times their
- * contents is not always 0. */
+/* Returns C for the first key of the first page that row `i` and later rows
+ * read. Earlier pages may have been freed: their weights are 0, but 0 times
+ * their contents is not always 0. */
 static const char *first_page_read(Gen *g, const Node *k)
 {
     const int64_t window = k->op == OpAppend ? g->p->cache[k->cache].window : 0;
@@ -123,8 +123,8 @@ void emit_context(Gen *g, Emit *e, int node)
            "}\n");
 }
 
-/* Emits -inf for keys that a row may not see: after its last key, before its
- * first, and those that a mask from a file hides. */
+/* Emits code that sets scores to -inf for keys that a row may not see: before
+ * its first key, after its last, or hidden by a mask from a file. */
 void emit_mask(Gen *g, Emit *e, int node, const char *y, const char *x)
 {
     const Node *n = node_at(g->p, node);

@@ -22,7 +22,7 @@ bool is_short_attention(const Gen *g, const Node *n)
         && v->type.dim[2].c % ATTN_PANEL == 0;
 }
 
-typedef struct { /* a product c = a b; the panels of b are ldb apart */
+typedef struct { /* a product c = a b; panels of b are `ldb` apart */
     int64_t rows, k, n, ldb;
     const char *a, *lda, *b, *c, *ldc;
 } Small;

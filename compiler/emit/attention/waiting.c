@@ -1,12 +1,12 @@
 /* waiting.c: emits pipelined softmax, in which the softmax of one tile overlaps
- * the product of the next. A tile is pending once its scores of a page, and
+ * the product of the next. A tile is pending once its scores for a page, and
  * their maxima, are known. While the product computes the next tile's scores,
- * of this page or of the next one, the pending scores become weights, 16
- * between two steps of the product: exp2 has a long latency, and the product
- * does not depend on it. Then the pending tile's values are added to sums that
- * are rescaled as they are loaded, without a branch that tests if a maximum
- * rose. The results are bit-identical to those of the sequential code, because
- * a factor of 1 changes no bits. */
+ * for this page or the next, the pending scores become weights, 16 between two
+ * steps of the product: exp2 has a long latency, and the product does not
+ * depend on it. Then the pending tile's values are added to sums that are
+ * rescaled as they are loaded, without a branch that tests if a maximum rose.
+ * The results are bit-identical to those of sequential code, because a factor
+ * of 1 changes no bits. */
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
 
@@ -19,7 +19,7 @@ bool rows_wait(const Gen *g, const Attention *a)
         && !(n->mask && n->mask->file);
 }
 
-/* The product C = A B that overlaps softmax. Its tiles have mr rows and all
+/* A product C = A B that overlaps softmax. Its tiles have mr rows and all
  * columns of some panels. */
 typedef struct {
     int parts; /* flags: EpPowers, EpRescale */
@@ -192,8 +192,8 @@ void need_waiting(Gen *g, const Attention *a)
         values_function(g, a, name);
 }
 
-/* Begins with valid pointers although no rows are pending, because C does not
- * define NULL + 0. */
+/* Begins with valid pointers, although no rows are pending, because NULL + 0 is
+ * undefined in C. */
 void put_waiting_begin(Gen *g)
 {
     put(g->shapes, "struct waiting wait[2] = {    /* used alternately */\n"
@@ -212,7 +212,7 @@ void put_waiting_end(Gen *g, const Attention *a)
 }
 
 /* Binds the address to prefetch: first this tile's share of two panels of
- * `part`, then the tile's own data. */
+ * `part`, then data of the tile itself. */
 static void let_next(Gen *g, const Attention *a, const char *hole,
                      const char *part, const char *own, int64_t panel)
 {

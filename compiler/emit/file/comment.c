@@ -1,5 +1,5 @@
-/* comment.c: emits the first comment of the file: where the file comes from,
- * how to compile and call it, and what it costs. */
+/* comment.c: emits the first comment of the file: the file's origin, how to
+ * compile and call it, and its costs. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -14,7 +14,7 @@ const char *harmless(Arena *a, const char *text)
     return s;
 }
 
-/* Prints a label and words after it, on lines of 80 columns. */
+/* Prints a label and the words after it, wrapped at 80 columns. */
 static void put_labelled(Gen *g, Emit *e, const char *label, int width,
                          const char *words)
 {
@@ -38,12 +38,13 @@ static const char *add_word(Gen *g, const char *words, const char *word)
     return arena_printf(g->a, "%s%s%s", words, *words ? " " : "", word);
 }
 
-typedef struct { /* tiles that differ only in numbers of rows and columns */
+typedef struct { /* tiles that differ only in their numbers of rows and
+                  * columns */
     const TileKey *first;
     const char *sizes;
 } TileFamily;
 
-/* Prints a line for the tiles of each epilogue, and a line for other
+/* Prints a line for the tiles of each epilogue, and one for all other
  * kernels. */
 static void put_kernels(Gen *g, Emit *e)
 {
@@ -73,7 +74,7 @@ static void put_kernels(Gen *g, Emit *e)
     put_labelled(g, e, "others", 16, others);
 }
 
-/* Prints a task, as in "matmul 512x2048 bias_relu mr=12 nr=32 k=512
+/* Prints a task, e.g. "matmul 512x2048 bias_relu mr=12 nr=32 k=512
  * panels=2". */
 static void put_task(Gen *g, Emit *e, const Task *t)
 {

@@ -8,8 +8,8 @@ bool weights_embedded(const EmitOptions *o)
     return o->embed || o->embed_file;
 }
 
-/* Emits the weights as strings of 64 bytes in octal. They are in a union with
- * floats for the alignment. */
+/* Emits the weights as octal strings of 64 bytes. A union with floats aligns
+ * them. */
 static void put_literal(Gen *g, Emit *e)
 {
     const size_t n = g->o->embed_bytes, piece = 64;
@@ -39,11 +39,10 @@ static void put_literal(Gen *g, Emit *e)
            "#endif\n\n");
 }
 
-/* Emits .incbin, which lets the assembler copy a file at disk speed in little
- * memory. Without GNU's assembler emits #embed, for which clang 19 needs 1.1 GB
- * for a file of 90 MB. The assembler checks the file's size, because C has no
- * constant for the size, and a file of another size was packed for another
- * model. */
+/* Emits .incbin, with which the assembler copies a file at disk speed in little
+ * memory. Without the GNU assembler, emits #embed, for which clang 19 needs 1.1
+ * GB for a file of 90 MB. The assembler checks the file's size, because C has
+ * no constant for it; a file of another size was packed for another model. */
 static void put_file(Gen *g, Emit *e)
 {
     let(e, "file", "%s", g->o->embed_file);

@@ -1,5 +1,5 @@
-/* example.c: emits example programs, for the first comment of a header. Each is
- * a complete file with the names of this model, and has at most six lines
+/* example.c: emits example programs for the first comment of a header. Each is
+ * a complete file that uses the names of this model, with at most six lines
  * between the beginning of main() and its return. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -25,7 +25,7 @@ static void put_end(Emit *e)
 
 /* ---- rows of numbers ---- */
 
-/* Prints up to three numbers, as in "out[0], out[1]". */
+/* Prints up to three numbers, e.g. "out[0], out[1]". */
 static void put_numbers(Gen *g, Emit *e)
 {
     static const char *const format[] = { "%.9g", "%.9g %.9g",

@@ -1,5 +1,5 @@
 /* example_rows.c: chooses the numbers of rows and tokens in a header's example
- * programs, which the code may fix. */
+ * programs. The spec may fix these numbers. */
 #include "emit/gen/sections.h"
 
 int64_t let_rows(Gen *g, Emit *e, Side side, int64_t default_rows)

@@ -1,6 +1,6 @@
 /* exports.c: emits the functions that a file exports, from the rows of
- * runtime/exports.h: prototypes with comments, and functions that call the
- * core's static ones with the model. */
+ * runtime/exports.h: commented prototypes, and functions that pass the model to
+ * the core's static functions. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -23,11 +23,11 @@ typedef enum {
 } When;
 
 typedef struct {
-    const char *type; /* C type; NULL: the parameter is the model, which users
+    const char *type; /* C type; NULL: the parameter is the model, which callers
                        * do not pass */
     const char *name;
-    const char *request; /* type of the core's request, if it begins here */
-    bool end;            /* the request ends here; users pass its members as
+    const char *request; /* type of the core's request, if one begins here */
+    bool end;            /* the request ends here; callers pass its members as
                           * parameters */
 } Parameter;
 
@@ -61,8 +61,8 @@ static bool is_named(const Spec *s)
     return s->source.file || s->target.file;
 }
 
-/* True if all inputs and outputs have vocabularies, and the file has the code
- * for them. */
+/* True if all inputs and outputs have vocabularies, and the file has code for
+ * them. */
 static bool is_text(const Plan *p, const EmitOptions *o)
 {
     const Spec *s = p->g->spec;
@@ -146,7 +146,7 @@ static const char *listed(Arena *a, const char *list, const char *next)
     return arena_printf(a, "%s%s%s", list, *list ? ", " : "", next);
 }
 
-/* Returns the parameters that users see, e.g. "void *bound, const void
+/* Returns the parameters that callers see, e.g. "void *bound, const void
  * *file". */
 static const char *parameters_of(Gen *g, const Export *x)
 {
@@ -157,8 +157,8 @@ static const char *parameters_of(Gen *g, const Export *x)
     return s;
 }
 
-/* Returns the parameters of the core's function, which include the model and
- * have a request in place of its members. */
+/* Returns the parameters of the core's function, which include the model, and a
+ * request instead of its members. */
 static const char *core_parameters_of(Gen *g, const Export *x)
 {
     const char *s = "";
@@ -239,7 +239,7 @@ static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model,
 {
     const int mark = emit_mark(e);
     EmitOptions o = *g->o;
-    if (model) /* a part left out may have functions that another needs */
+    if (model) /* an omitted part may have functions that another part needs */
         o.left_out = 0;
     let_names(e, prefix);
     let_results(g, e, prefix);

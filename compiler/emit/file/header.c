@@ -1,5 +1,5 @@
 /* header.c: emits model.h, which a C or C++ program includes: examples, types,
- * sizes, functions. A program may include the headers of several models. */
+ * sizes and functions. A program may include the headers of several models. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 

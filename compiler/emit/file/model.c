@@ -1,4 +1,4 @@
-/* model.c: emits the file, section by section, from top to bottom. comment.c
+/* model.c: emits the file section by section, from top to bottom. comment.c
  * emits its first comment. */
 #include "emit/text/embedded.h"
 #include "emit/gen/c_names.h"
@@ -48,7 +48,7 @@ static void aot_front(Gen *g, Emit *e)
            "\n");
 }
 
-/* Emits declarations for libtcc's code, which includes no headers. */
+/* Emits declarations for libtcc's code, which cannot include headers. */
 static void jit_front(Emit *e)
 {
     put(e, "typedef signed char int8_t;\n"
@@ -97,9 +97,9 @@ static void heading(Gen *g, Emit *e, const char *title)
         section_heading(e, title);
 }
 
-/* Emits the model. Its entries are generated first, because they determine
- * which kernels, shapes and functions the file needs. In the file, the struct
- * of the model comes first. */
+/* Emits the model. Generates its entries first, because they determine which
+ * kernels, shapes and functions the file needs. In the file, the model's struct
+ * comes first. */
 static void emit_parts(Gen *g, Emit *e)
 {
     Emit *weights = emit_new(g->a), *calls = emit_new(g->a);
@@ -169,8 +169,8 @@ static void end_cold(Emit *e)
 }
 
 /* Emits the code around the model: the core's functions, the open model, and
- * exported functions. The tree shaker keeps only the functions of the core that
- * these need. */
+ * the exported functions. The tree shaker keeps only the core functions that
+ * the others need. */
 static void emit_around(Gen *g, Emit *e, const Emit *model)
 {
     Emit *threads = emit_new(g->a), *lower = emit_new(g->a);

@@ -1,4 +1,4 @@
-/* parts.c: decides which parts an emitted file has. */
+/* parts.c: decides which parts an emitted file contains. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 

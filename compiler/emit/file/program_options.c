@@ -14,7 +14,7 @@ typedef struct {
     const char *help;
 } Row;
 
-/* The words that the program has for attnc's kinds, groups and places. */
+/* words that the program uses for attnc's kinds, groups and places */
 #define KIND_Flag "FLAG"
 #define KIND_Int "WHOLE"
 #define KIND_Float "REAL"
@@ -63,8 +63,8 @@ static int use_of(const Plan *p)
              : ATTN_FOR_ENCODE;
 }
 
-/* True if the program accepts the option. Without threads, options that divide
- * calls are left out. */
+/* True if the program accepts the option. Programs without threads have no
+ * options for dividing calls. */
 static bool is_taken(const Gen *g, const Row *row, int use)
 {
     return row->use & use
@@ -89,8 +89,8 @@ static void put_option_row(Gen *g, Emit *e, const Row *row, int use)
            "  \"$help\" },\n");
 }
 
-/* True if the program accepts the word that the answer begins with: an option
- * or, e.g., "<". */
+/* True if the program accepts the first word of the answer: an option or, e.g.,
+ * "<". */
 static bool is_answer(const Gen *g, const char *answer, int use)
 {
     const char *name[sizeof rows / sizeof *rows + 3] = { "<", ">",
@@ -103,7 +103,7 @@ static bool is_answer(const Gen *g, const char *answer, int use)
     return attn_hint_applies(answer, &o);
 }
 
-/* Emits a row of names that other tools use, on lines of 80 columns. */
+/* Emits a row of other tools' names for an option, wrapped at 80 columns. */
 static void put_synonym(Emit *e, const struct attn_synonym *row)
 {
     let(e, "answer", "%s", row->answer);

@@ -7,7 +7,7 @@
 
 /* ---- the model ---- */
 
-/* Returns the model's members for constant lengths, one line each. */
+/* Returns the model's members for constant lengths, one per line. */
 static const char *fixed_members(Gen *g)
 {
     const struct attn_model m = plan_counted(g->p);
@@ -61,7 +61,7 @@ static void let_model(Gen *g, Emit *e)
     let(e, "log_sum_exp", generates(g) ? "log_sum_exp" : "0");
 }
 
-/* Emits the layout of a cache, without members that are 0. */
+/* Emits the layout of a cache, omitting members that are 0. */
 static void put_cache(Gen *g, Emit *e, const struct attn_cache_layout *c)
 {
     const struct {
@@ -124,7 +124,8 @@ static void emit_model_struct(Gen *g, Emit *e)
            "}\n\n");
 }
 
-typedef struct { /* a list of ids, and its members in the search options */
+typedef struct { /* a list of ids, and the matching members of the search
+                  * options */
     const char *name, *member, *count;
     const int32_t *at;
     int64_t n;
@@ -230,9 +231,9 @@ void emit_api(Gen *g, Emit *e)
 
 /* ---- the program ---- */
 
-/* Emits the check of the processor. It must run before any code that the
- * processor may not support, so that code is in a function of its own, which
- * must not be inlined here. */
+/* Emits the processor check. It must run before any code that the processor may
+ * not support, so that code is in a function of its own, which must not be
+ * inlined here. */
 static void put_processor(Gen *g, Emit *e)
 {
     const Features names = target_needs(g->a, &g->p->target);
@@ -296,7 +297,7 @@ static void put_chat(Gen *g, Emit *e)
            "};\n\n");
 }
 
-/* The conditions under which the program contains a file of runtime/. */
+/* The functions below tell if the program contains a file of runtime/. */
 static bool encodes(const Gen *g)
 {
     return !has_decoder(g->p);
@@ -329,9 +330,10 @@ static void put_names(Gen *g, Emit *e)
 void emit_main(Gen *g, Emit *e)
 {
     static const struct {
-        const char *name;             /* name of a file of runtime/, or */
-        void (*put)(Gen *g, Emit *e); /* the function that emits the text */
-        bool (*has)(const Gen *g);    /* condition for it; NULL: always */
+        const char *name;             /* name of a file of runtime/, or NULL */
+        void (*put)(Gen *g, Emit *e); /* emits the text if `name` is NULL */
+        bool (*has)(const Gen *g);    /* condition for including it; NULL:
+                                       * always */
     } files[] = {
         { "settings.h", NULL, NULL },
         { "words.c", NULL, NULL },

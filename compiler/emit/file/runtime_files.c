@@ -10,7 +10,7 @@
 
 typedef enum { Any, Generates, Writes } Need;
 
-/* the public types, in the order of their dependencies */
+/* public types, sorted by dependency */
 static const struct {
     CorePart part;
     Need need;
@@ -57,7 +57,7 @@ static const struct {
     { CoreOpenFile, "handle.c" },
 };
 
-/* True for an #include that the top of the file has already. Only integer
+/* True for an #include that is already at the top of the file. Only integer
  * kernels include other headers. */
 static bool is_at_top(const char *line)
 {
@@ -68,7 +68,8 @@ static bool is_at_top(const char *line)
         && strncmp(line, arm, sizeof arm - 1) != 0;
 }
 
-/* Appends text without its #include lines and without double empty lines. */
+/* Appends text without its #include lines, and collapses consecutive empty
+ * lines. */
 void paste(Emit *e, const char *text, const char *end)
 {
     size_t have;

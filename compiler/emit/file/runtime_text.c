@@ -1,6 +1,6 @@
-/* runtime_text.c: adapts a file of runtime/ to a model. Tables keep only the
+/* runtime_text.c: adapts a file of runtime/ to a model. Tables contain only the
  * rows that the model's vocabularies need, and code for vocabularies or chats
- * is left out if the model has none. */
+ * is omitted if the model has none. */
 #include "emit/text/embedded.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -106,7 +106,7 @@ static bool needs_row(const EmitOptions *o, int table, int number)
     return false;
 }
 
-/* Appends a row as " [NAME] = { a, b },", on lines of 80 columns. */
+/* Appends a row such as " [NAME] = { a, b },", wrapped at 80 columns. */
 static void put_row(Buffer *b, const Row *row)
 {
     const char *at = row->members;
@@ -159,8 +159,8 @@ static int table_of(const char *at, size_t n)
     return -1;
 }
 
-/* Conditions whose value is known now. Their #if, #else and #endif lines are
- * removed, and the code between them is kept or left out. */
+/* Conditions that are decided now. Their #if, #else and #endif lines are
+ * removed, and the code between them is either kept or omitted. */
 static const struct {
     const char *line;
     bool (*is)(const Gen *g); /* the value; NULL: always false */

@@ -1,5 +1,5 @@
-/* static_example.c: emits the example program for the header of a freestanding
- * file. Weights, the memory of a call and its result are static. */
+/* static_example.c: emits the example program in the header of a freestanding
+ * file. It has static memory for the weights, a call and its result. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
@@ -81,7 +81,7 @@ static void put_input(Gen *g, Emit *e)
                                      : "batch.ids = ids;\n");
 }
 
-/* Emits an array of n numbers in equal steps: "static const int32_t start[] = {
+/* Emits an array of n equally spaced numbers: "static const int32_t start[] = {
  * 0, 3 };" */
 static void put_stepped(Gen *g, Emit *e, const char *name, int64_t n,
                         int64_t first, int64_t step)
@@ -154,9 +154,9 @@ static void put_static_encode(Gen *g, Emit *e)
 
 typedef struct {                  /* sizes of one call of decode_batch() */
     int64_t batch;                /* number of sequences */
-    int64_t source, target, past; /* rows of each sequence: of its source, new
-                                   * ones, those before them */
-    int64_t pages;                /* pages of a sequence in each cache */
+    int64_t source, target, past; /* rows per sequence: of its source, new ones,
+                                   * and those before */
+    int64_t pages;                /* pages per sequence in each cache */
 } DecodeSizes;
 
 static DecodeSizes decode_sizes(Gen *g, Emit *e)

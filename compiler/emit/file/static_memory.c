@@ -1,6 +1,6 @@
-/* static_memory.c: emits macros with the memory that calls of given lengths
- * need, for programs without malloc(). The sizes are computed by the core's own
- * functions, for a model with the plan's sizes. */
+/* static_memory.c: emits macros for the memory that calls of given lengths
+ * need, for programs without malloc(). The core's own functions compute the
+ * sizes, for a model with the plan's sizes. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 #include "runtime/core.h"
@@ -37,7 +37,7 @@ int64_t given_output(const Gen *g)
 static void put_size(Gen *g, Emit *e, const char *name, int64_t value,
                      const char *comment)
 {
-    if (value <= 0) /* a size that this kind of model does not need */
+    if (value <= 0) /* this kind of model does not need the size */
         return;
     put_comment(e, comment);
     let(e, "macro", "%s_%s", upper_name(g->a, g->p->prefix), name);
@@ -45,8 +45,8 @@ static void put_size(Gen *g, Emit *e, const char *name, int64_t value,
     put(e, "#define $macro $value\n");
 }
 
-/* Emits the size of bound weights: a pointer per block, and the message of
- * bind(). */
+/* Emits the size of bound weights: one pointer per block, plus bind()'s
+ * message. */
 static void put_bound(Gen *g, Emit *e)
 {
     let(e, "macro", "%s_BOUND_BYTES", upper_name(g->a, g->p->prefix));

@@ -1,5 +1,5 @@
-/* task.c: emits one task alone, for `attnc tune` to time: the functions that
- * the model's file has for it, and an exported function that calls them. */
+/* task.c: emits a single task, for `attnc tune` to time: the functions that the
+ * model's file has for the task, and an exported function that calls them. */
 #include "emit/attention/attention.h"
 #include "emit/product/products.h"
 
@@ -48,8 +48,8 @@ static void attention_call(Gen *g, Emit *e, const Task *t)
     if (node_at(g->p, t->node)->sinks)
         put(e, "m.sink = 0;\n");
     if (has_score_vector(node_at(g->p, t->node)))
-        put(e, "m.score = at[0];\n"); /* any vector with the length of a query
-                                       * will do */
+        put(e, "m.score = at[0];\n"); /* any vector of a query's length will
+                                       * do */
     put_call(e, name, "at[0], n[0], n[1], &m, at[5], n[7], at[6]", ";");
 }
 

@@ -1,5 +1,5 @@
-/* c_names.c: decides how emitted C names the plan's values, weights, rows and
- * sizes. */
+/* c_names.c: chooses the emitted C names of the plan's values, weights, rows
+ * and sizes. */
 #include "emit/gen/c_names.h"
 
 #include "emit/gen/step.h"
@@ -29,8 +29,7 @@ const char *const batch_member[] = {
     [BatchQuery] = "query", [BatchKey] = "key",     [BatchValue] = "value",
 };
 
-/* True if the value is in a block, of which every part of a step has its
- * own. */
+/* True if the value is in a block. Each part of a step has its own blocks. */
 static bool in_block(const Gen *g, int node)
 {
     const Value *v = &g->p->value[owner_of(g->p, node)];
@@ -208,7 +207,8 @@ static void version(Emit *e, const char *prefix)
            "\n");
 }
 
-/* Returns the bytes of the arena if all calls need the same; otherwise 0. */
+/* Returns the bytes of the arena if they are the same for all calls; otherwise
+ * 0. */
 static int64_t arena_constant(const Plan *p)
 {
     int64_t bytes = 0;
@@ -223,7 +223,8 @@ static int64_t arena_constant(const Plan *p)
     return plan_fixed(p) ? bytes : 0;
 }
 
-/* Emits the dimensions as constants. With a prefix, emits them for a header. */
+/* Emits the dimensions as constants. If `prefix` is set, emits them for a
+ * header. */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix)
 {
     const Spec *s = g->p->g->spec;
@@ -242,7 +243,7 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
         { "TARGET_VOCAB", s->target.size },
         { "MAX_SOURCE", enc->max_len },
         { "MAX_TARGET", dec->max_len },
-        { "OUTPUT", columns },             /* floats in a row of the result */
+        { "OUTPUT", columns },             /* floats per row of the result */
         { "FIXED_SOURCE", s->fix.source }, /* rows in each call */
         { "FIXED_TARGET", s->fix.target },
         { "FIXED_QUERY", s->fix.query },

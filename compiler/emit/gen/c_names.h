@@ -1,5 +1,5 @@
-/* c_names.h: decides how emitted C names the plan's values, weights, rows and
- * sizes. */
+/* c_names.h: chooses the emitted C names of the plan's values, weights, rows
+ * and sizes. */
 #ifndef ATTNC_C_NAMES_H
 #define ATTNC_C_NAMES_H
 
@@ -7,24 +7,25 @@
 
 /* ---- values ---- */
 
-/* names of the members of a batch that are inputs, by BatchMember */
+/* names of the batch members that are inputs, by BatchMember */
 extern const char *const batch_member[];
 /* Returns C for the address of a value's row in the batch. */
 const char *value_at(Gen *g, int node, const char *row);
 /* Like value_at() for the first row of a block, in a step that runs row by
  * row. */
 const char *block_at(Gen *g, int node);
-/* Like value_at() for the first row of a part, counted in the part's block if
- * it has one. */
+/* Like value_at() for the first row of a part. The row is counted within the
+ * part's block if the value is in one. */
 const char *part_at(Gen *g, int node);
-/* Like value_at() for the first of all rows. */
+/* Like value_at() for the first row of all. */
 const char *first_at(Gen *g, int node);
 long long stride_of(const Gen *g, int node); /* floats per row */
 const char *row_count(Sym s);                /* returns C such as "b->rows" */
-const char *starts_of(Sym s); /* returns "start" or "key_start", a member of the
-                               * batch */
-/* Iterates over the named values in an entry's arena, each name once. Set *at
- * to 0 first; each call advances it. Returns NULL after the last value. */
+/* Returns "start" or "key_start", a member of the batch. */
+const char *starts_of(Sym s);
+/* Iterates over the named values in an entry's arena; each name occurs once.
+ * Set *at to 0 first; each call advances it. Returns NULL after the last
+ * value. */
 const Value *next_value(const Gen *g, Entry entry, int *at);
 
 /* ---- weights ---- */
@@ -36,12 +37,12 @@ const char *weight_of(Gen *g, int root, PackLayout layout);
 
 const char *entry_name(Entry e);   /* returns "encode" or "decode" */
 bool has_decoder(const Plan *p);   /* true if the model generates text */
-int output_columns(const Plan *p); /* floats in a row of the result */
+int output_columns(const Plan *p); /* floats per row of the result */
 bool is_pooled(const Plan *p);     /* true if results have a row per sequence */
 
 /* ---- sizes ---- */
 
-char *upper_name(Arena *a, const char *s); /* the name in capitals, "TINY" */
+char *upper_name(Arena *a, const char *s); /* in capitals, e.g. "TINY" */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix);
 const char *layers_text(Gen *g, Stack stack, int n); /* returns C such as
                                                       * ENCODER_LAYERS */

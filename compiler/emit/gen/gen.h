@@ -1,5 +1,5 @@
-/* gen.h: the state of the file being emitted, and helpers for all of its
- * sections. Each section is a text of its own; model.c joins them in order. */
+/* gen.h: the state of the file being emitted, and helpers for all its sections.
+ * Each section is a separate text; model.c joins them in order. */
 #ifndef ATTNC_EMIT_GEN_H
 #define ATTNC_EMIT_GEN_H
 
@@ -7,19 +7,19 @@
 #include "emit/emit.h"
 #include "emit/tile/needs.h"
 
-/* numbers of a layer that may differ between layers with the same code */
+/* numbers that may differ between layers with the same code */
 enum { LoopNumbers = 4 };
 
-/* Members of the call that the body of a step reads. Code that emits a use of a
- * member sets its flag. */
+/* Members of the call that the body of a step reads. Code that emits a read of
+ * a member sets its flag. */
 typedef struct {
     bool row;     /* `i`, the first row of the part in the batch */
     bool weights; /* `w`, the weights of the layer */
     bool layer;   /* the number of the layer */
     bool batch;   /* `b`, in a step that is never divided among threads */
-    /* of the arena: these sizes of the call */
+    /* for the arena: the sizes of the call that are read */
     bool rows, sequences, parts;
-    /* of plain C: these parameters */
+    /* for plain C: the parameters that are read */
     bool model, past, prefix, number[LoopNumbers];
 } Uses;
 
@@ -30,8 +30,8 @@ typedef struct {
     const char *name;           /* `base`, with a number if it was taken */
     const char *comment, *body; /* first comment; text after the first brace */
     const char *type; /* "struct step" or "struct steps"; NULL: a function */
-    bool undivided;   /* never divided among threads: has no parameters for its
-                         part */
+    bool undivided;   /* never divided among threads; the function has no
+                       * parameters for a part */
     bool by_rows; /* in a file without threads: has parameters for its rows */
     Entry entry;
     Uses uses;
@@ -44,12 +44,12 @@ typedef struct { /* the layers of a stack (weight_structs.c) */
     const char **members; /* [n]: struct of the layer's weights, as text */
     int *like;            /* [n]: first layer with the same text */
     int *place;           /* [n]: index among the layers with the same text */
-    int *count;           /* [n]: for a first layer, how many have the same
-                             text */
+    int *count;           /* [n]: for a first layer, the number with the same
+                           * text */
     bool alike;           /* all layers that have weights have the same text */
 } Layers;
 
-/* Functions that several parts of the file can call, each emitted once. */
+/* Functions that several parts of the file may call. Each is emitted once. */
 typedef enum {
     HelperMin,
     HelperMax,
@@ -63,11 +63,11 @@ typedef enum {
     HelperNextBlock,
     SharedPairs,     /* pairs() for these starts and keys */
     SharedStates,    /* address of states in the pages of a cache */
-    SharedZeros,     /* an array of zeros */
+    SharedZeros,     /* array of zeros */
     SharedTap,       /* the row that a convolution reads */
     SharedMask,      /* a mask from a file */
     SharedMatmul,    /* a product */
-    SharedPanels,    /* tiles for a run-time number of panels */
+    SharedPanels,    /* tiles for a number of panels known at run time */
     SharedSeen,      /* product with values that only some rows see */
     SharedAttention, /* attention of a task */
     SharedHeads,     /* attention of a task for four heads at once */
@@ -76,8 +76,8 @@ typedef enum {
     SharedValues
 } SharedKind;
 
-/* Identifies a shared function. Has a member for everything that the function's
- * text depends on and that varies within a file. */
+/* Identifies a shared function. The members are everything that determines the
+ * function's text and varies within a file. */
 typedef struct {
     SharedKind kind;
     int mr, nr, prefetch; /* from the tiling */
@@ -100,12 +100,12 @@ struct Gen {
     Kernels *kernels;
     TreeShaker *core; /* tree shaker of runtime/ (runtime_files.c) */
     Uses uses;        /* uses of the body that is being emitted */
-    bool undivided;   /* the step that is being emitted is never divided: it has
-                       * all rows and columns, whose numbers are constants if
-                       * `fix` makes them so */
-    bool serial;      /* the file is without the part threads: no step has
-                       * parameters for its part */
-    Entry entry;      /* entry of that body */
+    bool undivided;   /* the step being emitted is never divided: it has all
+                       * rows and columns, whose numbers are constants if `fix`
+                       * makes them so */
+    bool serial;      /* the file does not start threads: steps have no
+                       * parameters for a part */
+    Entry entry;      /* entry that contains this body */
     bool alone;       /* the step is undivided and the call has one sequence */
     const char *sequence; /* C for the current sequence: "s" */
     const char *row;      /* C for its first row: "row"; NULL: 0 */
@@ -116,20 +116,21 @@ struct Gen {
     Emit *count_prototypes;
     VEC(SharedFunction) shared;
     VEC(Function) functions; /* functions of steps */
-    Index bases, bodies; /* first in `shared` by base; in `functions` by body */
-    Index names;         /* index in `taken` by name of a function */
-    VEC(int) taken;      /* how often each name was requested */
+    Index bases, bodies; /* `shared` by base name (first one), `functions` by
+                          * body */
+    Index names;         /* index in `taken`, by function name */
+    VEC(int) taken;      /* number of requests for each name */
     int *function_of;    /* [regions]: index of its step or list of steps */
     int *step_of;        /* [order of the plan]: index of the node's function */
     const Task *only;    /* task whose tiling replaces the plan's, or NULL */
     Layers layers[Stacks];
-    bool plain; /* the file is that of plain_file.c */
+    bool plain; /* the file is emitted by plain_file.c */
     /* Returns the lines that declare a block in a struct of weights. */
     const char *(*member)(Gen *g, const Block *b);
 };
 
-/* Returns the tiling of the node's task, or NULL if it has no task of this
- * kind. */
+/* Returns the tiling of the node's task of this kind, or NULL if it has
+ * none. */
 const Tiling *tiling_of(const Gen *g, TaskKind kind, int node);
 
 /* Returns and reserves a free name: `base`, or `base` with a number. */
@@ -142,7 +143,7 @@ const char *shared_name(Gen *g, const SharedKey *key, const char *base,
 /* Returns true if the helper does not exist yet, so that the caller must emit
  * it. */
 bool first_time(Gen *g, SharedKind helper, const char *name);
-/* Emit helper functions the first time that one is needed. */
+/* Emit helper functions when they are first needed. */
 void need_min(Gen *g);
 void need_max(Gen *g);
 void need_part_begin(Gen *g); /* emits the function of a part's first index */

@@ -13,11 +13,11 @@ enum {
 typedef struct {
     Arena *a;
     const LoopItem *item;
-    int outer[LoopDepth]; /* lengths of one round of the surrounding loops */
+    int outer[LoopDepth]; /* items per round of the surrounding loops */
     int depth;
 } Search;
 
-/* True if every number grows as much from item a to a + by as from b to b +
+/* True if each number grows equally from item a to a + by and from b to b +
  * by. */
 static bool same_growth(const Search *s, int a, int b, int by)
 {
@@ -29,7 +29,7 @@ static bool same_growth(const Search *s, int a, int b, int by)
 }
 
 /* True if the item at + period can be the item `at` one round later. Its
- * numbers must grow as those of `first` do in the first round, and as the
+ * numbers must grow like those of `first` in the first round, and as the
  * surrounding loops require. */
 static bool repeats(const Search *s, int first, int at, int period)
 {
@@ -51,8 +51,8 @@ static int rounds_from(const Search *s, int first, int end, int period)
     return (at - first) / period + 1;
 }
 
-/* Returns the loop that covers the most items from `first` on; if several do,
- * the one with the shortest period. */
+/* Returns the loop, beginning at `first`, that covers the most items; if there
+ * are several, the one with the shortest period. */
 static Loop longest_loop(const Search *s, int first, int end)
 {
     Loop best = { .first = first, .period = 1, .rounds = 1 };
@@ -98,8 +98,8 @@ int64_t loop_growth(const LoopItem *item, const Loop *around, int number)
 
 /* ---- text ---- */
 
-/* Returns the part of a number that loop counters determine, "l * 6 + l2", with
- * outer counters first; "" if no loop changes the number. */
+/* Returns the part of a number that depends on loop counters, "l * 6 + l2",
+ * outer counters first. Returns "" if no loop changes the number. */
 static const char *counted(Gen *g, const LoopItem *first, const LoopPath *path,
                            int number)
 {

@@ -1,6 +1,6 @@
-/* layer_loops.h: emits repeating layers as nested loops, for the calls of an
- * entry and the addresses of weights. The length of the text depends on the
- * pattern of the layers, not on their number. */
+/* layer_loops.h: emits repeating layers as nested loops, both for the calls of
+ * an entry and for the addresses of weights. The length of the text depends on
+ * the pattern of the layers, not on their number. */
 #ifndef ATTNC_LAYER_LOOPS_H
 #define ATTNC_LAYER_LOOPS_H
 
@@ -13,21 +13,22 @@ typedef struct { /* one layer of a stack */
 } LoopItem;
 
 typedef struct Loop Loop;
-struct Loop { /* loop over items from `first` on, `period` of them per round */
+struct Loop { /* loop that begins at item `first`, with `period` items per
+               * round */
     int first, period, rounds;
     Loop *body; /* loop within a round; NULL: a round is one item */
-    Loop *next; /* the next loop of the same list */
+    Loop *next; /* next loop of the same list */
 };
 
-/* Returns the loops that cover n items, allocated in `a`. In each round, every
- * number of an item grows by the same amount. */
+/* Returns the loops that cover n items, allocated in `a`. From round to round,
+ * each number of an item grows by a constant. */
 Loop *find_loops(Arena *a, const LoopItem *item, int n);
 
-/* Returns how much a number of an item grows per round of the loop `around`. */
+/* Returns the growth of an item's number per round of the loop `around`. */
 int64_t loop_growth(const LoopItem *item, const Loop *around, int number);
 
 typedef struct LoopPath LoopPath;
-struct LoopPath { /* the loops around an item, the innermost first */
+struct LoopPath { /* the loops around an item, innermost first */
     const Loop *loop;
     const char *counter; /* name of the counter: "l", "l2", ... */
     const LoopPath *outer;
@@ -44,8 +45,8 @@ const char *loop_offset(Gen *g, const LoopItem *item, const LoopPath *path,
 
 typedef void LoopBody(Gen *g, Emit *e, const void *of, int item,
                       const LoopPath *path);
-/* Emits the loops, and blocks for items that do not repeat. `body` emits what
- * is in each of them. */
+/* Emits the loops, and blocks for items that do not repeat. `body` emits the
+ * contents of each. */
 void put_loops(Gen *g, Emit *e, const LoopItem *item, int n, LoopBody *body,
                const void *of);
 

@@ -9,12 +9,12 @@
 #define IF_THREADS "#if defined ATTNC_MAIN || defined ATTNC_THREADS\n"
 
 /* ---- model.c ---- */
-void section_heading(Emit *e, const char *title); /* emits a line of dashes
-                                                   * with the title */
+/* Emits a line of dashes with the title. */
+void section_heading(Emit *e, const char *title);
 
 /* ---- comment.c ---- */
 void emit_comment(Gen *g, Emit *e); /* emits the file's first comment */
-/* Returns text of the user, changed so that it can neither end nor begin a
+/* Returns text from the user, changed so that it can neither begin nor end a
  * comment. */
 const char *harmless(Arena *a, const char *text);
 
@@ -25,11 +25,11 @@ void emit_layer_structs(Gen *g, Emit *e);
 void emit_bind(Gen *g, Emit *e);
 const char *layer_type(Gen *g, Stack stack, int layer);
 /* Returns the name of the array in struct weights that holds this layer and
- * layers like it, and sets the layer's index there. */
+ * others like it. Also sets the layer's index in the array. */
 const char *layer_array(Gen *g, Stack stack, int layer);
 int layer_place(const Gen *g, Stack stack, int layer);
-int layer_like(const Gen *g, Stack stack, int layer); /* returns the first layer
-                                                       * with the same struct */
+/* Returns the first layer with the same struct. */
+int layer_like(const Gen *g, Stack stack, int layer);
 
 /* ---- region.c ---- */
 void make_functions(Gen *g); /* sets g->functions and g->function_of */
@@ -37,19 +37,19 @@ void emit_function(Gen *g, Emit *e, const Function *f);
 /* Returns the index of a function. Functions with the same text share an
  * index. */
 int function_at(Gen *g, Function f, const Emit *body);
-/* Emits the head of a function that takes no parts, then `tail`. */
+/* Emits the head of a function that is not divided into parts, then `tail`. */
 void step_head(Gen *g, Emit *e, const Function *f, const char *tail);
 
 /* ---- thread_split.c ---- */
 void emit_split(Gen *g, Emit *e); /* emits code that runs the parts of a step */
-/* Emits the heads of the functions that entries call. With the tail ";" they
- * are prototypes. */
+/* Emits the heads of the functions that entries call; with `tail` ";", as
+ * prototypes. */
 void emit_run_step_head(Emit *e, const char *tail);
 void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail);
-void need_next_block(Gen *g);  /* rows of the next block of a region */
-bool is_divided(const Gen *g); /* calls of the file can be divided */
-/* Returns C for the number of a region's rows, or of its pairs of query and
- * key. */
+void need_next_block(Gen *g);  /* rows of a region's next block */
+bool is_divided(const Gen *g); /* true if the file can divide calls */
+/* Returns C for the number of a region's rows or, for attention, of its
+ * query-key pairs. */
 const char *count_text_of(Gen *g, const Region *r);
 
 /* ---- step_recurrent.c ---- */
@@ -62,40 +62,43 @@ void emit_call_structs(Gen *g, Emit *e); /* emits structs encode and decode */
 void emit_entries(Gen *g, Emit *e); /* emits steps, encode() and decode() */
 void emit_layouts(Gen *g, Emit *e); /* emits the addresses of values in the
                                      * arena */
-/* Returns the node that writes or reads a cache of kind `of` in a step, or
- * NULL. */
+/* Returns the node that writes or reads a cache of kind `of` in the same step,
+ * or NULL. */
 const Node *kept_by(const Plan *p, const Node *n, int of);
 
 /* ---- part_roots.c ---- */
 typedef struct {
-    const char *name, *brings; /* "text"; a line that says what it brings */
+    const char *name, *brings; /* e.g. "text", and a line that describes the
+                                * part */
 } PartText;
 PartText part_text(FilePart part);
 bool is_left_out(const EmitOptions *o, FilePart part);
 bool is_root(FilePart part, const char *name); /* true if the part has this
                                                   function */
-/* True unless the function is a root only of parts that are left out. */
+/* False if only omitted parts have the function as a root. */
 bool has_root(const EmitOptions *o, const char *name);
 
 /* ---- parts.c ---- */
 bool has_part(const Gen *g, FilePart part);
-bool has_main(const Gen *g);   /* true if the output has the program */
-bool has_handle(const Gen *g); /* true if the output has handles */
-bool has_pool(const Gen *g);   /* true if either of them can start threads */
-bool generates(const Gen *g);  /* true if the output has options of a search */
+bool has_main(const Gen *g);   /* true if the output contains the program */
+bool has_handle(const Gen *g); /* true if the output contains handles */
+bool has_pool(const Gen *g);   /* true if the program or a handle can start
+                                * threads */
+bool generates(const Gen *g);  /* true if the output contains search options */
 /* Emits a comment that lists the parts that the file lacks. */
 void emit_left_out(Gen *g, Emit *e);
 
 /* ---- runtime_text.c ---- */
-bool has_vocabulary(const Gen *g); /* true if it has code for the vocabulary of
-                                    * input or output */
-bool has_chat(const Gen *g);       /* true if the model is a chat model */
+/* True if the emitted file contains code for a source or target vocabulary. */
+bool has_vocabulary(const Gen *g);
+bool has_chat(const Gen *g); /* true if the model is a chat model */
 /* Returns the text of a file of runtime/, adapted to this model. */
 const char *runtime_text(Gen *g, const char *name, size_t *n);
 
 /* ---- runtime_files.c ---- */
 void paste(Emit *e, const char *text, const char *end);
-void paste_file(Gen *g, Emit *e, const char *name); /* appends the whole file */
+void paste_file(Gen *g, Emit *e, const char *name); /* appends the complete
+                                                     * file */
 /* Groups of files of runtime/ in the output: public types (a batch, a model, an
  * open model), internal headers, sources, cold sources, the thread pool, the
  * open model. */
@@ -111,9 +114,9 @@ typedef enum {
 } CorePart;
 void emit_core(Gen *g, Emit *e, CorePart part); /* appends all files of the
                                                  * group, completely */
-/* Choose functions by the tree shaker, from headers, sources and the open
- * model: core_read() reads their files, core_need() marks what a text uses. All
- * texts must be marked before the first emit_needed(). */
+/* Select functions from headers, sources and the open model with the tree
+ * shaker. core_read() reads the files, core_need() marks the functions that a
+ * text uses. All texts must be marked before the first emit_needed(). */
 void core_read(Gen *g);
 void core_need(Gen *g, const Emit *text);
 void emit_needed(Gen *g, Emit *e, CorePart part);
@@ -121,8 +124,8 @@ void emit_needed(Gen *g, Emit *e, CorePart part);
 /* ---- exports.c ---- */
 
 /* Emit the functions of runtime/exports.h for the header, the core and the
- * file. `opened` selects those that take an open model, otherwise the lower
- * level. */
+ * file. If `opened` is set, emit those that take an open model, otherwise those
+ * of the lower level. */
 void emit_export_prototypes(Gen *g, Emit *e, bool opened);
 void emit_core_prototypes(Gen *g, Emit *e, bool opened);
 void emit_exports(Gen *g, Emit *e, bool opened);
@@ -137,17 +140,17 @@ void emit_handle_names(Gen *g, Emit *e);        /* emits macros for names that
 
 /* ---- example.c ---- */
 
-/* Emits example programs, as lines of a comment. */
+/* Emits example programs as lines of a comment. */
 void emit_examples(Gen *g, Emit *e);
-/* static_example.c: emits the example program of a freestanding header, which
- * the caller turns into a comment. */
+/* static_example.c: emits the example program for a freestanding header. The
+ * caller turns it into a comment. */
 void put_static_program(Gen *g, Emit *e);
 /* Binds and returns $n, the number of rows on this side of the example's only
- * sequence: `default_rows` unless it is constant. count_of() returns e.g.
- * "three tokens". */
+ * sequence: a constant, or `default_rows` if the number is not fixed.
+ * count_of() returns e.g. "three tokens". */
 int64_t let_rows(Gen *g, Emit *e, Side side, int64_t default_rows);
 const char *count_of(Gen *g, int64_t n, const char *noun);
-/* Binds $ids, the first of n token ids (at most 3), and $all, the size of the
+/* Binds $ids to the first n token ids (at most 3), and $all to the size of the
  * array if n is larger. */
 void let_ids(Gen *g, Emit *e, int64_t vocab, int64_t n);
 

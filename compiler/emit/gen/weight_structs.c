@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* Returns the shape and layout of a block: "[512, 1536] in panels of 16". */
+/* Returns the shape and layout of a block, e.g. "[512, 1536] in panels of
+ * 16". */
 static const char *shape_text(Gen *g, const Block *b)
 {
     switch (b->layout) {
@@ -25,7 +26,7 @@ static const char *shape_text(Gen *g, const Block *b)
 }
 
 /* Returns the first block of a layer, from which Block.of_layer leads to the
- * others; -1 if it has none. Layer -1 is the model itself. */
+ * others, or -1 if the layer has no blocks. Layer -1 is the model itself. */
 static int first_block(const Gen *g, Stack stack, int layer)
 {
     const LayerBlocks *l = plan_layer(g->p, stack, layer);
@@ -90,7 +91,7 @@ static void find_layers(Gen *g)
         compare_layers(g, &g->layers[i]);
 }
 
-/* Returns the name of a struct of layers: "encoder" or, if layers differ,
+/* Returns the name of a layer struct: "encoder" or, if layers differ, e.g.
  * "encoder_2", with the number of the first layer that has these fields. */
 static const char *of_layers(Gen *g, Stack stack, int layer, const char *what)
 {
@@ -207,10 +208,9 @@ static void bind_fields(Gen *g, Emit *e, Stack stack, int layer, int64_t from)
 enum {
     NumberFrom,
     NumberPlace
-}; /* numbers of a layer: offset of its first
-    * weight in floats; its index */
+}; /* numbers of a layer: offset of its first weight in floats, and its index */
 
-typedef struct { /* the layers of a stack that have weights */
+typedef struct { /* the layers of a stack, if they have weights */
     VEC(int) layer;
     VEC(LoopItem) item;
 } Bound;

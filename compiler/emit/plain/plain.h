@@ -1,8 +1,8 @@
 /* plain.h: the file of `attnc compile --plain`. plain_file.c joins its
  * sections; plain_layers.c emits the functions of layers; plain_calls.c and
- * plain_arguments.c emit the call of each op, plain_attention.c that of
- * attention; plain_names.c and plain_values.c place the values, plain_weights.c
- * the weights; plain_program.c emits the program. */
+ * plain_arguments.c emit the call for each op, plain_attention.c attention;
+ * plain_names.c and plain_values.c place the values, plain_weights.c the
+ * weights; plain_program.c emits the program. */
 #ifndef ATTNC_EMIT_PLAIN_H
 #define ATTNC_EMIT_PLAIN_H
 
@@ -30,51 +30,53 @@ typedef struct {
     VEC(StateMember) state;
     Index state_names;
     const char **name; /* [nodes]: name of the value */
-    const char **sum;  /* [nodes]: name of a product without its residual */
-    bool *flows;       /* [nodes]: layers pass the value on */
+    const char **sum;  /* [nodes]: name of a product's value before the residual
+                        * is added */
+    bool *flows;       /* [nodes]: the value flows from layer to layer */
     int *kept_by;      /* [nodes]: the cache write that the value is computed
                         * for, or -1 */
     bool *made;        /* [nodes]: a slice that has been copied */
     bool same_numbers[LoopNumbers]; /* equals NumberWeights in all layers, so
-                                     * one parameter serves both */
-    bool one_choice;     /* calls are for one selected expert, `e`, which is
+                                     * that one parameter serves both */
+    bool one_choice;     /* calls are for one selected expert, `e`, the row's
                           * choice `c` */
-    int64_t decode_rows; /* maximum rows that decode() takes */
+    int64_t decode_rows; /* maximum rows per call of decode() */
 } Plain;
 
 /* ---- plain_names.c ---- */
 void plain_name_values(Plain *p);
 
 /* ---- plain_values.c ---- */
-/* Finds values that are only written to a cache, and so can be computed
- * there. */
+/* Finds values that are only written to a cache, so that they can be computed
+ * in place there. */
 void plain_find_kept(Plain *p);
-/* Returns the index of a layer in the arrays of the cache that it writes or
- * reads by this node. */
+/* Returns the index of the node's layer in the arrays of the cache that the
+ * node writes or reads. */
 int64_t plain_place(const Plain *p, const Node *n);
-/* Returns an array of struct state, which is added if it does not exist. */
+/* Returns an array of struct state, adding it if it does not exist. */
 const char *plain_member(Plain *p, const char *name, const char *type,
                          int64_t rows, const char *rows_text, int64_t columns,
                          const char *comment);
-/* Returns C for the `n` numbers that a node's layer keeps for its next call.
- * They are in an array named `base`. Layers that keep another number of them
- * use arrays named base2, base3 and so on. */
+/* Returns C for the `n` numbers that a node's layer stores for its next call.
+ * The array is named `base`; layers that store a different number use arrays
+ * base2, base3, etc. */
 const char *plain_left(Plain *p, int node, const char *base, int64_t n,
                        const char *comment);
 void plain_source_rows(Plain *p); /* adds the source's length to struct state */
-/* Returns C for the address of a node's value, "s->norm1", or the name of an
- * input's parameter. */
+/* Returns C for the address of a node's value, e.g. "s->norm1", or the name of
+ * the parameter if the node is an input. */
 const char *plain_value(Plain *p, int node);
 const char *plain_sum(Plain *p, int node);
-int plain_owner(const Plain *p, int node); /* returns the node that computes the
-                                            * value */
-/* Returns C for the keys or values of a layer in the state:
+/* Returns the node that computes the value. */
+int plain_owner(const Plain *p, int node);
+/* Returns C for a layer's keys or values in the state, e.g.
  * "s->self_keys[l]". */
 const char *plain_kept(Plain *p, int node);
-const char *plain_kept_rows(Plain *p, int node); /* likewise, of the new rows */
-int64_t plain_columns(const Node *n);     /* returns the numbers per row */
-const char *plain_rows(Plain *p, Type t); /* returns C for the number of rows:
-                                           * "rows", "rows * 2", "1" */
+const char *plain_kept_rows(Plain *p, int node); /* likewise, for the new
+                                                  * rows */
+int64_t plain_columns(const Node *n); /* returns the numbers per row */
+/* Returns C for the number of rows: "rows", "rows * 2", "1". */
+const char *plain_rows(Plain *p, Type t);
 extern const char *const plain_numbers[LoopNumbers]; /* their names in C */
 const char *plain_integer(Arena *a, int64_t n);      /* returns "512" */
 /* Returns C for a number of the layer, and marks the number as used. */
@@ -84,8 +86,8 @@ void emit_plain_state(Plain *p, Emit *e);
 
 /* ---- plain_weights.c ---- */
 
-/* Returns the argument for weights, "layer->norm1". With `part`, such as
- * "_scale", returns that for an array that belongs to integer weights. */
+/* Returns the argument for weights, "layer->norm1". If `part` is e.g. "_scale",
+ * returns that array of integer weights. */
 const char *plain_weight(Plain *p, int root, const char *part);
 const char *plain_block(Plain *p, int block);
 void emit_plain_weights(Plain *p, Emit *e);
@@ -99,11 +101,10 @@ const char *plain_float(Arena *a, double x); /* a float literal: "1e-06f" */
 /* Returns C for the size of a value with `columns` numbers per row: "rows *
  * 32". */
 const char *plain_count(Plain *p, Type t, int64_t columns);
-/* Returns C for the row of a table at the first new position. */
+/* Returns C for the table's row at the first new position. */
 const char *plain_table_row(Plain *p, int node, int table);
 Type plain_input_type(const Plain *p, int node, int k);
-/* Returns C for the address that belongs to choice `c` in a loop over
- * choices. */
+/* Returns C for the address of choice `c` in a loop over choices. */
 const char *plain_of_choice(Plain *p, const char *at, int64_t columns);
 
 /* ---- plain_calls.c ---- */

@@ -1,5 +1,5 @@
-/* plain_arguments.c: finds the arguments for functions of kernels/plain.c. The
- * name of a parameter selects a row of the table `arguments`. */
+/* plain_arguments.c: finds the arguments for functions of kernels/plain.c. Each
+ * row of the table `arguments` computes the argument for one parameter name. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -46,8 +46,8 @@ Type plain_input_type(const Plain *p, int node, int k)
     return input_of(p, node_at(p->g.p, node), k)->type;
 }
 
-/* Returns the vector number `which` among the constants that a node reads; -1
- * if there are fewer. */
+/* Returns vector number `which` of the constants that a node reads, or -1 if it
+ * reads fewer. */
 static int vector_input(const Plain *p, int node, int which)
 {
     const Node *n = node_at(p->g.p, node);
@@ -94,7 +94,8 @@ static const char *input_text(Plain *p, int node, int k)
                            plain_columns(node_at(p->g.p, in)));
 }
 
-/* Returns x of a convolution from the first row that is not skipped. */
+/* Returns the input x of a convolution, starting at the first row that is not
+ * skipped. */
 static const char *x_text(Plain *p, int node)
 {
     const Node *n = node_at(p->g.p, node);
@@ -109,8 +110,8 @@ static const char *scale_of(Plain *p, int node)
     return arena_printf(p->g.a, "%s_scale", plain_value(p, node));
 }
 
-/* Returns the weights of a matrix, or an array that belongs to its integers.
- * `row` is the number of elements per row. */
+/* Returns the weights of a matrix, or an array that belongs to its integers,
+ * with `row` elements per row. */
 static const char *matrix_part(Plain *p, int node, const char *part,
                                int64_t row)
 {
@@ -119,8 +120,8 @@ static const char *matrix_part(Plain *p, int node, const char *part,
     return of_expert(p, plain_weight(p, w, part), rows * row);
 }
 
-/* Return, for 4-bit weights, how many share a step (0 for other weights), and
- * how many such groups a row has. */
+/* Return, for 4-bit weights, the number of weights that share a step (0 for
+ * other weights), and the number of these groups per row. */
 static int64_t shared_by(const Plain *p, int node)
 {
     const int w = matrix_input(node_at(p->g.p, node));
@@ -236,8 +237,8 @@ static const char *text_argument(Plain *p, int node, const char *name)
 #define IN(k) plain_columns(input_of(p, n, k))
 
 /* Returns the argument if it is an integer. `first` of a convolution is the row
- * that tap 0 of row 0 reads, counted from the first row that is not skipped;
- * that of FirstRow is the index of the learned row. */
+ * that tap 0 reads for row 0, counted from the first row that is not skipped.
+ * `first` of FirstRow is the index of the learned row. */
 static int64_t number_argument(const Plain *p, int node, const char *name)
 {
     const Node *n = node_at(p->g.p, node);

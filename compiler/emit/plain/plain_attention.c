@@ -1,8 +1,8 @@
 /* plain_attention.c: emits attention as section 3.2.1 of the paper describes
  * it, row by row: scores, softmax, weighted sum. There is one function for each
- * form: mask, bias, and normalizer. Scores are computed for 64 keys at a time,
- * after which softmax updates its maximum, so that all results equal those of
- * the optimised file. */
+ * form (mask, bias, and normaliser). Each loop computes scores for 64 keys and
+ * then updates the maximum, so that all results equal those of the optimised
+ * file. */
 #include "emit/plain/plain.h"
 
 #include "emit/attention/attention.h"
@@ -12,11 +12,11 @@ typedef struct {
     const Node *n, *k, *v;
     long long heads, group, d_k, d_v;
     const MaskSpec *mask;
-    bool positions; /* true if it needs the positions of rows */
+    bool positions; /* true if it needs the rows' positions */
     bool totals;    /* true if a weight depends on all scores */
 } Form;
 
-/* True if the single row of a decoder sees all keys so far. */
+/* True if a decoder processes one row at a time, which sees all keys so far. */
 static bool sees_all(const Plain *p, const Node *n)
 {
     const MaskSpec *m = n->mask;
@@ -59,8 +59,8 @@ static const char *keys_text(Plain *p, const Node *k)
                             plain_rows(p, node_at(p->g.p, k->in[0])->type));
 }
 
-/* Returns the parameters of the function of a form or, if `call`, the arguments
- * of the call for its node. */
+/* Returns the parameters of a form's function or, if `call` is set, the
+ * arguments for its node. */
 static const char *parameters(Plain *p, const Form *f, bool call)
 {
     const Node *n = f->n;
@@ -248,8 +248,8 @@ static void put_form_comment(Plain *p, Emit *e, const Form *f)
                    "times these.$more");
 }
 
-/* Returns the key of a form's function. The layout of keys is an argument of
- * the function, so it is not in the key. */
+/* Returns the key of a form's function. The layout of the keys is an argument
+ * of the function, and so is not in the key. */
 static SharedKey form_key(const Plain *p, const Form *f)
 {
     const int node = (int)(f->n - p->g.p->g->nodes.at);

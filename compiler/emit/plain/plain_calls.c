@@ -1,4 +1,4 @@
-/* plain_calls.c: emits the plain C of each op as calls of functions of
+/* plain_calls.c: emits the plain C for each op as calls of functions in
  * kernels/plain.c. */
 #include "emit/plain/plain.h"
 
@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-/* Emits a call of a function of kernels/plain.c: call[0], then names and texts
- * of the arguments that plain_argument() does not determine, then NULL. */
+/* Emits a call of a function in kernels/plain.c. `call` is the function's name,
+ * then pairs of the name and text of each argument that plain_argument() does
+ * not determine, then NULL. */
 static void plain_call_of(Plain *p, Emit *e, int node, const char *indent,
                           const char *const *call)
 {
@@ -45,7 +46,7 @@ static const char *row_i(Plain *p, const char *at, int64_t columns)
 
 /* ---- activations ---- */
 
-/* Emits x = act(x) for the numbers of a node. */
+/* Emits x = act(x) for a node's value. */
 static void put_activation(Plain *p, Emit *e, int node, Activation act,
                            const char *x)
 {
@@ -75,7 +76,7 @@ static void plain_gate(Plain *p, Emit *e, int node)
 
 /* ---- products ---- */
 
-/* Returns the name of the look-up or product of weights in a format. */
+/* Returns the name of the look-up or product for weights in this format. */
 static const char *of_format(Plain *p, const char *base, Dtype d, Arithmetic a)
 {
     static const char *const arithmetic[] = {
@@ -102,8 +103,8 @@ static void one_product(Plain *p, Emit *e, int node, const char *to)
         PLAIN_CALL(p, e, node, "add_bias", "y", y, "x", y);
 }
 
-/* Emits a loop over the selected experts, each of which multiplies the row by
- * its weights. */
+/* Emits a loop over the row's experts, each of which multiplies the row by its
+ * weights. */
 static void by_experts(Plain *p, Emit *e, int node, const char *y)
 {
     const Node *n = node_at(p->g.p, node);
@@ -244,7 +245,7 @@ static void put_if_first(Plain *p, Emit *e)
     put(e, "if (past == 0)\n");
 }
 
-/* Emits a call that only the first row of a decoder makes. */
+/* Emits a call that a decoder makes only for the first row. */
 #define CALL_AT_FIRST(p, e, node, ...)                                         \
     (put_if_first(p, e),                                                       \
      plain_call_of(p, e, node, "    ",                                         \
@@ -264,7 +265,7 @@ static void plain_taps(Plain *p, Emit *e, int node)
                    plain_argument(p, node, "d_in"));
 }
 
-/* Returns the numbers of a state; the cell of an LSTM follows it. */
+/* Returns the number of floats in a state. An LSTM's cell state follows it. */
 static int64_t state_size(const Node *n)
 {
     return plain_columns(n) * (n->cell == CellLstm ? 2 : 1);
@@ -292,7 +293,7 @@ static void put_first_state(Plain *p, Emit *e, int node)
         PLAIN_CALL(p, e, node, "fill_zeros", "y", "h", "n", size);
 }
 
-/* Emits the product of the last state with the recurrent weights, plus bias. */
+/* Emits the product of the last state and the recurrent weights, plus bias. */
 static void put_state_product(Plain *p, Emit *e, int node, const char *columns)
 {
     const Node *n = node_at(p->g.p, node);
@@ -334,7 +335,7 @@ static void plain_recurrent(Plain *p, Emit *e, int node)
 
 /* ---- ops ---- */
 
-/* Emits copies of columns of other values before they are first read. */
+/* Copies columns of other values before they are first read. */
 static void make_columns(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);

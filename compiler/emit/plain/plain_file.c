@@ -1,13 +1,13 @@
 /* plain_file.c: emits the sections of the file of `attnc compile --plain`: the
- * same graph as plain C, for reading, for teaching and for small processors.
- * The file has constants, loops and one function per kind of layer, but no
- * tiles, vectors or pages. */
+ * same graph as plain C, for reading, teaching and small processors. The file
+ * has constants, loops and one function per kind of layer, but no tiles,
+ * vectors or pages. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
-/* passes to skip, because plain C would have to split merged products again */
+/* skipped, because plain C would have to split merged products again */
 const char *const plain_skip[2] = { "merge-qkv" };
 
 static void put_comment_of_file(Plain *p, Emit *e)
@@ -47,7 +47,7 @@ static void put_plain_front(Plain *p, Emit *e)
     emit_float_rules(p->g.kernels, e);
 }
 
-/* Emits constants. decode() takes one row at a time, unless the rows of a
+/* Emits constants. decode() processes one row at a time, unless the rows of a
  * prefix can see later rows. */
 static void put_sizes(Plain *p, Emit *e)
 {

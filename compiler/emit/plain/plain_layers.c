@@ -25,8 +25,8 @@ static int plain_group_end(const Plain *p, int from)
     return to;
 }
 
-/* Returns the layer's index in the arrays of the cache of kind `of` that it
- * writes or reads; -1 if it uses none. */
+/* Returns the layer's index in the arrays of its cache of kind `of`, or -1 if
+ * the layer uses no such cache. */
 static int64_t plain_place_in(const Plain *p, int from, int to, int of)
 {
     const Node *kept = NULL;
@@ -46,7 +46,7 @@ static LoopItem item_of(Plain *p, int from, int to)
     return item;
 }
 
-/* Finds which numbers equal NumberWeights in all layers. */
+/* Finds the numbers that equal NumberWeights in all layers. */
 static void compare_numbers(Plain *p)
 {
     for (int k = 0; k < LoopNumbers; k++)
@@ -119,7 +119,7 @@ static void add_parameter(const Plain *p, const char **list, bool used,
 }
 
 /* Returns the parameters of a layer's function or, if `item` is not NULL, the
- * arguments of a call. */
+ * arguments of a call for that layer. */
 static const char *layer_arguments(Plain *p, const Uses *uses,
                                    const LoopItem *item, const LoopPath *path)
 {
@@ -147,7 +147,7 @@ static const char *stack_text(Stack stack)
                                  "becomes what the next one reads.";
 }
 
-/* Adds the function of a layer unless it exists. Returns its index. */
+/* Adds a layer's function unless it exists. Returns its index. */
 static int layer_function(Plain *p, int from, int to)
 {
     const Node *n = node_in(p, from);
@@ -303,7 +303,7 @@ static void put_unused_parameters(const Plain *p, Emit *e, Entry entry)
         put(e, "(void)prefix;\n");
 }
 
-/* Emits the text of an entry's function after its first brace. */
+/* Emits an entry's function after its first brace. */
 static void put_entry(Plain *p, Emit *e, Entry entry, bool returns)
 {
     const char *gap = "";

@@ -9,7 +9,8 @@
 
 typedef struct { /* names in one entry */
     Plain *p;
-    int *last;      /* [nodes]: last place in the order that reads it */
+    int *last;      /* [nodes]: last place in the order at which the value is
+                     * read */
     Index names;    /* index in `until` by name */
     VEC(int) until; /* last place at which each name is in use */
 } Names;
@@ -43,8 +44,8 @@ static int *last_reads(const Plain *p)
 
 /* ---- what flows through the layers ---- */
 
-/* True if the value of a node, computed at `place` in the order, can replace
- * operand k, because nothing reads the operand after that. */
+/* True if the value of a node, computed at `place` in the order, can overwrite
+ * operand k, because nothing reads the operand later. */
 static bool takes_place(const Plain *p, const int *last, int node, int k,
                         int place)
 {
@@ -62,8 +63,8 @@ static bool takes_place(const Plain *p, const int *last, int node, int k,
     return false;
 }
 
-/* Marks the values that flow through the layers, starting with the last: an
- * operand that is replaced by such a value flows too. */
+/* Marks the values that flow through the layers, from the last one back: an
+ * operand overwritten by such a value flows too. */
 static void find_flow(Plain *p, const int *last)
 {
     for (int o = p->g.p->order.n - 1; o >= 0; o--) {
@@ -103,8 +104,8 @@ static const char *name_free_at(Names *s, const char *label, int place,
     return take(s, name, until);
 }
 
-/* Returns the name of the operand that the node replaces; if several can be
- * replaced, prefers one that flows. NULL if none can. */
+/* Returns the name of the operand that the node overwrites, preferably one that
+ * flows through the layers. Returns NULL if none can be overwritten. */
 static const char *replaced(const Names *s, int node, int place)
 {
     const Node *n = node_at(s->p->g.p, node);

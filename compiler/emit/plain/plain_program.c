@@ -1,6 +1,6 @@
-/* plain_program.c: emits the code around the model in plain C: the source of
- * the weights and, under ATTNC_MAIN, a program that answers lines of ids or
- * blocks of numbers. Generating models use greedy search. */
+/* plain_program.c: emits the code around the model in plain C: the code that
+ * loads the weights and, under ATTNC_MAIN, a program that answers lines of ids
+ * or blocks of numbers. Generating models use greedy search. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -95,7 +95,7 @@ static void let_entries(Plain *p, Emit *e)
         (long long)width);
 }
 
-/* Emits an array of ids that ends with -1. */
+/* Emits an array of ids, terminated by -1. */
 static void put_id_list(Emit *e, const char *name, const int32_t *ids,
                         int64_t n)
 {
@@ -140,8 +140,8 @@ static void emit_search(Plain *p, Emit *e)
         (long long)(plus < 0 ? -plus : plus));
 }
 
-/* Emits the function that reads a line of ids. Its error messages are those of
- * attnc's other programs. */
+/* Emits the function that reads a line of ids. Its error messages match attnc's
+ * other programs. */
 static void put_read_ids(Emit *e)
 {
     put(e,
@@ -173,7 +173,8 @@ static void put_print_rows(Emit *e)
            "}\n\n");
 }
 
-/* Emits the call that prints the answer to n rows of `x`, at some depth. */
+/* Emits the call that prints the answer for n rows of `x`, indented by
+ * `indent`. */
 static void put_plain_answer(Plain *p, Emit *e, const char *indent,
                              const char *x)
 {
@@ -248,7 +249,7 @@ static void put_read_rows(Emit *e)
         "}\n\n");
 }
 
-/* Emits the loop over blocks of numbers, behind the rows that are learned. */
+/* Emits the loop over blocks of numbers. The input follows the learned rows. */
 static void put_answer_rows(Plain *p, Emit *e)
 {
     put(e, "static int answer(const struct weights *w, struct state *s)\n"
@@ -393,8 +394,8 @@ static void put_plain_generate(Plain *p, Emit *e)
            "}\n\n");
 }
 
-/* Emits main(). The weights are embedded, or are in the file that is its
- * argument. */
+/* Emits main(). The weights are embedded, or in the file that its argument
+ * names. */
 static void put_plain_main(Plain *p, Emit *e)
 {
     const bool outside = p->g.p->block.n && !p->g.o->embed;

@@ -1,7 +1,7 @@
 /* plain_values.c: finds the addresses of values in plain C. Each name of the
  * plan is an array in struct state with the maximum number of rows. Keys and
- * values, which the optimised file stores in pages, are stored row by row, one
- * layer after the other. */
+ * values, which the optimised file stores in pages, are stored row by row,
+ * layer after layer. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/c_names.h"
@@ -10,8 +10,8 @@
 
 /* ---- arrays ---- */
 
-/* Adds an array unless the state has one of this name, which then gets the
- * larger size. */
+/* Adds an array. If the state already has an array with this name, enlarges it
+ * if necessary. */
 static StateMember *add_member(Plain *p, StateMember m)
 {
     const int at = index_add(p->g.a, &p->state_names, m.name, p->state.n);
@@ -135,8 +135,8 @@ const char *plain_rows(Plain *p, Type t)
     return times(p, "rows", row_times(t));
 }
 
-/* Returns the maximum of plain_rows(), and sets *text to it as C: "MAX_SOURCE *
- * 2". */
+/* Returns the maximum of plain_rows(), and sets *text to it in C, e.g.
+ * "MAX_SOURCE * 2". */
 static int64_t most_rows(const Plain *p, Type t, const char **text)
 {
     const SpecSide *side = p->g.p->g->spec->side;
@@ -166,7 +166,8 @@ int plain_owner(const Plain *p, int node)
     return node;
 }
 
-/* Returns C for the array with this name, for values like the node's. */
+/* Returns C for the array with this name, which holds values like the
+ * node's. */
 static const char *array_for(Plain *p, const Node *n, const char *name)
 {
     const char *shape = strchr(print_type(p->g.a, n->type), '['), *text;
@@ -209,8 +210,8 @@ static bool is_self(const Plain *p, const Node *n)
     return p->g.p->cache[n->cache].of == CacheSelf;
 }
 
-/* Returns the first cache of the same kind whose rows are as wide. The layers
- * of both share an array, whatever their windows are. */
+/* Returns the first cache of the same kind with rows of the same width. The
+ * layers of both share an array, whatever their windows are. */
 static int alike(const Graph *g, int cache)
 {
     const Cache *c = &g->cache[cache], *d = g->cache;
@@ -274,8 +275,8 @@ void plain_find_kept(Plain *p)
     }
 }
 
-/* Returns the name of the array of a cache: "self_keys", or "cross_values2" for
- * the second width of the encoder's. */
+/* Returns the name of a cache's array: "self_keys", or e.g. "cross_values2" for
+ * the encoder's second width. */
 static const char *kept_name(const Plain *p, const Node *n)
 {
     const Graph *g = p->g.p->g;

@@ -1,6 +1,6 @@
-/* plain_weights.c: emits struct weights of plain C, and writes the file that it
- * is read from, in which the bytes are laid out as a C compiler lays out the
- * struct. Matrices are stored row by row. */
+/* plain_weights.c: emits struct weights of plain C, and writes its file, whose
+ * bytes are laid out as a C compiler lays out the struct. Matrices are stored
+ * row by row. */
 #include "emit/plain/plain.h"
 
 #include "emit/gen/sections.h"
@@ -77,8 +77,8 @@ static const char *shape_of(Gen *g, const Block *b)
                         (long long)columns_of_block(b));
 }
 
-/* True if a node reads the vector `b` together with `a`: a bias with its
- * matrix, or beta with gamma. They are then declared on one line. */
+/* True if the vector `b` belongs to `a`: a bias to its matrix, or beta to
+ * gamma. Both are then declared on one line. */
 static bool go_together(const Plan *p, int a, int b)
 {
     if (a < 0 || b < 0 || p->block.at[b].layout != PackVector
@@ -113,8 +113,8 @@ static int block_before(const Plan *p, const Block *b)
     return before;
 }
 
-/* Returns the declarations of a block's arrays. A vector is on the line of the
- * block before it if they go together: " float w1[64 * 32], w1_bias[64];". */
+/* Returns the declarations of a block's arrays. A vector that belongs to the
+ * previous block is on the same line: " float w1[64 * 32], w1_bias[64];". */
 static const char *members_of(Gen *g, const Block *b)
 {
     WeightArray array[MostParts], vector[MostParts];
@@ -171,7 +171,7 @@ void emit_plain_weights(Plain *p, Emit *e)
 typedef struct {
     const Plan *p;
     const unsigned char *packed;
-    unsigned char *to; /* destination; NULL: only count sizes */
+    unsigned char *to; /* destination; NULL: only compute sizes */
     int64_t at;
     int64_t widest; /* size in bytes of the widest number in any struct */
 } Image;
@@ -192,7 +192,7 @@ static int64_t packed_row(const Plan *p, const Block *b, int64_t r)
     return r / d * round16(d) + r % d;
 }
 
-/* Returns the panel with the row, and the row's column in it. */
+/* Returns the panel that contains the row, and the row's column in it. */
 static const unsigned char *panel_at(const Image *m, const Block *b,
                                      int64_t row, int64_t *column)
 {
@@ -203,7 +203,7 @@ static const unsigned char *panel_at(const Image *m, const Block *b,
                * dtype_column_bytes(b->dtype, columns_of_block(b));
 }
 
-/* Returns the address of number k of a row of floats. */
+/* Returns the address of element k in a row of floats. */
 static const unsigned char *number_at(const Image *m, const Block *b,
                                       int64_t row, int64_t k, int64_t bytes)
 {
@@ -237,8 +237,9 @@ static void put_int8(const Image *m, const Block *b, int64_t rows, int64_t k,
     }
 }
 
-/* Writes rows with two numbers per byte, the first in the lower half. A packed
- * panel has pairs of groups: their numbers, then steps and offsets. */
+/* Writes rows with two numbers per byte, the first in the low half. A packed
+ * panel consists of pairs of groups: their numbers, then their steps and
+ * offsets. */
 static void put_int4(const Image *m, const Block *b, int64_t rows,
                      unsigned char *const to[MostParts])
 {
@@ -294,7 +295,7 @@ static void put_matrix_block(Image *m, const Block *b)
                        (size_t)array[0].bytes);
 }
 
-/* Writes the struct of a layer, aligned and padded to the widest number. */
+/* Writes a layer's struct, aligned and padded to the widest number. */
 static void put_struct(Image *m, Gen *g, Stack stack, int layer)
 {
     const LayerBlocks *l = plan_layer(g->p, stack, layer);

@@ -1,16 +1,15 @@
-/* copied.c: chooses, for products of many rows with integer weights, what is
- * copied: see products.h. */
+/* copied.c: chooses the data to copy for products of many rows with integer
+ * weights; see products.h. */
 #include "emit/product/products.h"
 
 enum {
     CopyBytes = 256 << 10, /* maximum bytes of copies: a quarter of a thread's
                               stack */
-    CopyRows = 192         /* from this many rows on, the cost of copying a
-                            * panel is small */
+    CopyRows = 192         /* minimum rows for which copying a panel pays off */
 };
 
-/* Chooses how many rows to widen at once: as many as fit next to the copy of a
- * panel. Returns false if they are fewer than two tiles. */
+/* Chooses the number of rows to widen at once: the most that fit next to the
+ * copy of a panel. Returns false if that is fewer than two tiles. */
 static bool widen(const Gen *g, Product *c, Tiling *t)
 {
     const int planes = c->ep.arithmetic == ArithmeticInt15 ? 2 : 1;

@@ -2,23 +2,22 @@
  * tilings of the plan. */
 #include "emit/product/products.h"
 
-/* the sums of a block with this many rows and columns stay in the cache,
- * together with x */
+/* The cache holds x and the sums of a block with this many rows and columns. */
 enum {
     SumRows = 288,
     SumColumns = 384 /* a multiple of the width of every tile */
 };
 
-/* True if the sum over k is split. Sums of integers are not: their operands are
- * small, and y cannot hold their partial sums. */
+/* True if the sum over k is split into blocks. Integer sums are not split,
+ * because their operands are small, and y cannot hold their partial sums. */
 static bool is_blocked(const Product *p)
 {
     return p->t->k < p->k && !dtype_is_integer(p->ep.dtype);
 }
 
 /* Returns the widths of tiles that any part needs. Parts begin at multiples of
- * t->panels panels. If these are multiples of the tile's width, only the last
- * part needs narrower tiles. */
+ * t->panels panels. If t->panels is a multiple of the tile's width, only the
+ * last part needs narrower tiles. */
 static unsigned widths_of(const Product *p)
 {
     const int nr = p->t->nr;
@@ -35,10 +34,10 @@ typedef struct { /* the loop nests of a product, for many rows and for few */
     const Tiling *small; /* tiling for small M; NULL: M is never small */
     Product copied;
     Tiling copied_by, fixed_by;
-    bool copies, always; /* blocks taller than one tile multiply unpacked
-                          * weights; so does every product that is not
-                          * small-M */
-    int64_t rows;        /* number of rows of `p`; 0: not constant */
+    bool copies, always; /* `copies`: blocks taller than one tile multiply by
+                          * unpacked weights; `always`: so do all products that
+                          * are not small-M */
+    int64_t rows;        /* constant number of rows of `p`; 0: not constant */
     const char *shape;   /* suffix of the functions' names */
 } Nests;
 
@@ -53,8 +52,8 @@ static int64_t known_rows(const Gen *g, const Node *n)
              : 0;
 }
 
-/* With prebuilt kernels no product is fixed, because they accept any number of
- * rows. */
+/* Prebuilt kernels accept any number of rows, so no product is fixed if they
+ * are used. */
 bool has_fixed_product(const Gen *g, const Node *n)
 {
     return g->o->mode != EmitJit && known_rows(g, n) > 0;
@@ -90,7 +89,7 @@ static void find_nests(Gen *g, int node, Nests *n)
                             (long long)n->p.k, (long long)n->p.n);
 }
 
-/* Returns the arguments of a product after the tables of tiles. */
+/* Returns the arguments that follow the tables of tiles in a product's call. */
 static const char *product_arguments(Gen *g, const Product *p)
 {
     return arena_printf(g->a, "%s, x, ldx, w, y, ldy, %s, %s",
@@ -123,7 +122,7 @@ static Shape shape_of_nests(const Nests *n)
                     .ep = p->ep };
 }
 
-/* Emits the shape by which copies are multiplied. Returns its name. */
+/* Emits the shape of the product with copies. Returns its name. */
 static const char *put_copied_shape(Gen *g, const Product *c)
 {
     const char *copy = arena_printf(g->a, "%s_%s",
@@ -139,7 +138,8 @@ static const char *put_copied_shape(Gen *g, const Product *c)
     return "copied";
 }
 
-/* Emits the function for many rows, which multiplies copies of the panels. */
+/* Emits the function for many rows, which multiplies by copies of the
+ * panels. */
 static void emit_copied(Gen *g, const Nests *n)
 {
     Emit *e = g->shapes;
@@ -188,7 +188,8 @@ static const char *put_product_tables(Gen *g, const Product *p)
     return "first, more, last";
 }
 
-/* Emits nests for few rows, for many and for all others, in this order. */
+/* Emits the loop nests for few rows, for many rows, and for all others, in this
+ * order. */
 static void put_nests(Gen *g, const Nests *n)
 {
     Emit *e = g->shapes;

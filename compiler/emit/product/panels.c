@@ -1,6 +1,6 @@
-/* panels.c: emits products of a run-time number of panels, which attention uses
- * for its blocks of 64 keys. All tasks with the same tiling share these
- * functions. */
+/* panels.c: emits products whose number of panels is known at run time, which
+ * attention uses for its blocks of 64 keys. All tasks with the same tiling
+ * share these functions. */
 #include "emit/product/products.h"
 
 static bool same_tile(const Tiling *a, const Tiling *b)
@@ -8,7 +8,7 @@ static bool same_tile(const Tiling *a, const Tiling *b)
     return a->mr == b->mr && a->nr == b->nr && a->prefetch == b->prefetch;
 }
 
-/* True if the plan has attention whose steps are not fused. */
+/* True if the plan has attention with unfused steps. */
 static bool unfused(const Gen *g)
 {
     for (int o = 0; o < g->p->order.n; o++) {
@@ -19,7 +19,7 @@ static bool unfused(const Gen *g)
     return false;
 }
 
-/* True if attention in this file has other tilings than t. */
+/* True if attention in this file has other tilings than `t`. */
 static bool others(const Gen *g, const Tiling *t)
 {
     const Tiling defaults = plan_tile(g->p);

@@ -16,9 +16,9 @@ int64_t panel_column(Dtype d, int64_t k)
     return dtype_column_bytes(d, k) / number;
 }
 
-/* From this many rows on, computing on panels takes about as long as reading
- * them from memory. With fewer, the hardware's own prefetch is up to a third
- * faster, as measured. */
+/* With this many rows or more, the arithmetic on panels takes about as long as
+ * reading them from memory. With fewer, the hardware's own prefetch measured up
+ * to a third faster. */
 int small_m_prefetches(Dtype dtype)
 {
     return dtype == DtypeF32 ? 7 : FewIntegerRows;

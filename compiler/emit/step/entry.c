@@ -141,7 +141,7 @@ static ArenaUnits arena_units(Gen *g, Entry entry)
                          fixed_or_text(g->serial ? 1 : fixed.parts, "parts") };
 }
 
-/* Returns C for a number of floats: "rows * 512 + sequences * 64". */
+/* Returns C for a number of floats, e.g. "rows * 512 + sequences * 64". */
 static Length linear(Gen *g, Entry entry, AffineSize l)
 {
     const ArenaUnits of = arena_units(g, entry);
@@ -204,7 +204,8 @@ static void layout_values(Gen *g, Emit *e, Entry entry)
     }
 }
 
-/* Emits the head of the function that lays out an entry's arena, and `tail`. */
+/* Emits the head of the function that lays out an entry's arena, then
+ * `tail`. */
 static void layout_head(Gen *g, Emit *e, Entry entry, const char *tail)
 {
     const char *name = entry_name(entry);
@@ -216,7 +217,7 @@ static void layout_head(Gen *g, Emit *e, Entry entry, const char *tail)
              tail);
 }
 
-/* Emits declarations of the units of the layout that are not constant. */
+/* Emits declarations of the layout's units that are not constant. */
 static void layout_units(Gen *g, Emit *e, Entry entry)
 {
     const ArenaUnits of = arena_units(g, entry);
@@ -270,8 +271,8 @@ static int group_end(const Gen *g, int from)
     return to;
 }
 
-/* Emits the calls of a region in a file without threads: each step for all
- * rows, or block by block through all steps. */
+/* Emits the calls for a region in a file without threads: each step for all
+ * rows at once, or all steps block by block. */
 static void put_serial_calls(Gen *g, Emit *e, const Region *r, const char *rows)
 {
     const char *row = r->row_block ? "row, " : "0, ";
@@ -364,8 +365,8 @@ static const Node *kept_in(const Plan *p, int from, int to, int of)
     return x;
 }
 
-/* Returns the first layer with the same steps, which name their caches, and the
- * same array of weights as the layer of these regions. */
+/* Returns the first layer with the same steps, whose names include their
+ * caches, and the same array of weights as the layer of these regions. */
 static int first_alike(Gen *g, Index *layers, int from, int to)
 {
     const Region *r = &g->p->region.at[from];
@@ -427,8 +428,8 @@ static void layer_calls(Gen *g, Emit *e, const void *of, int item,
     put_calls(g, e, from, to);
 }
 
-/* Emits the calls of consecutive layers from a region on. Returns the first
- * region after them, which belongs to no layer or to another entry. */
+/* Emits the calls for consecutive layers, beginning at the region `from`.
+ * Returns the first region that belongs to no layer or to another entry. */
 static int put_layers(Gen *g, Emit *e, int from)
 {
     const Region *r = g->p->region.at;
@@ -486,7 +487,7 @@ static void entry_function(Gen *g, Emit *e, Entry entry)
     put(e, "}\n\n");
 }
 
-/* Emits a use of each parameter of arena_bytes() that has none. */
+/* Emits a use of each unused parameter of arena_bytes(). */
 static void put_unused_sizes(Emit *e, Uses uses)
 {
     if (!uses.rows)

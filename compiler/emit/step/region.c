@@ -1,6 +1,7 @@
-/* region.c: emits one C function per step. A region that goes row by row is a
+/* region.c: emits one C function per step. A region that works row by row is a
  * list of steps; any other region is a single step. Layers whose functions have
- * the same text share them; the entries (entry.c) then loop over layers. */
+ * the same text share them; the entries (entry.c) then loop over these
+ * layers. */
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
@@ -11,7 +12,7 @@
 
 /* ---- the clock, where attnc bench asks for one ---- */
 
-/* Emits the address of tick() in this process, the only one that runs this
+/* Emits the address of tick() in this process, the only process that runs this
  * text. */
 static void need_tick(Gen *g)
 {
@@ -25,8 +26,8 @@ static void need_tick(Gen *g)
                    "}\n\n");
 }
 
-/* Returns the slot of a function: it ticks there when it begins, and in the
- * next slot when it ends. */
+/* Returns the timer slot of a function. The function ticks there when it
+ * begins, and in the next slot when it ends. */
 static int slot_of(const Gen *g, const Function *f)
 {
     return 2 * (int)(f - g->functions.at);
@@ -49,7 +50,7 @@ static void tell_slots(Gen *g)
 
 /* ---- steps ---- */
 
-/* The words that the `code` column of graph/ops.h uses. */
+/* The words that the column `code` of graph/ops.h uses. */
 /* clang-format off */
 #define NO_CODE                     { .step = NULL }
 #define STEP(f)                     { .step = emit_##f }
@@ -157,7 +158,7 @@ int function_at(Gen *g, Function f, const Emit *body)
     return g->functions.n - 1;
 }
 
-/* Emits the declarations of a step's locals, which precede its text. */
+/* Emits declarations of a step's locals, which precede its text. */
 static void step_locals(Gen *g, Emit *e, const Region *r, const Function *f)
 {
     let(e, "entry", "%s", entry_name(r->entry));
@@ -187,8 +188,8 @@ static void about_region(Gen *g, const Region *r)
     g->row = g->alone ? NULL : "row";
 }
 
-/* Emits the function of the step at `from` in a region or, if the region does
- * not go row by row, of all its nodes. Returns the index of the function. */
+/* Emits the function of the step at `from` in a region. If the region does not
+ * work row by row, that is the function of all its nodes. Returns its index. */
 static int step_function(Gen *g, const Region *r, int from)
 {
     Emit *text = emit_nested(g->scratch), *body = emit_nested(g->scratch);
@@ -219,8 +220,8 @@ static int step_function(Gen *g, const Region *r, int from)
     return at;
 }
 
-/* Returns the FLOPs of `count` nodes of a region, for one row or for one pair
- * of a query and a key. */
+/* Returns the FLOPs of `count` nodes of a region, for one row or for one
+ * query-key pair. */
 static long long flops_of(const Gen *g, const Region *r, int from, int count)
 {
     int64_t flops = 0;
@@ -229,8 +230,8 @@ static long long flops_of(const Gen *g, const Region *r, int from, int count)
     return (long long)flops;
 }
 
-/* Emits a region that goes row by row as the list of its steps. Returns its
- * index. */
+/* Emits a region that works row by row as a list of its steps. Returns the
+ * index of the list. */
 static int step_list(Gen *g, const Region *r)
 {
     Emit *body = emit_nested(g->scratch);
@@ -259,7 +260,8 @@ static int step_list(Gen *g, const Region *r)
     return function_at(g, f, body);
 }
 
-/* Emits a region that does not go row by row as one step. Returns its index. */
+/* Emits a region that does not work row by row as one step. Returns its
+ * index. */
 static int single_step(Gen *g, const Region *r)
 {
     Emit *body = emit_nested(g->scratch);
@@ -278,7 +280,7 @@ static int single_step(Gen *g, const Region *r)
                        body);
 }
 
-/* Emits the functions of an undivided region, which are called one by one.
+/* Emits the functions of an undivided region, which are called in sequence.
  * Returns the first. */
 static int whole_steps(Gen *g, const Region *r)
 {

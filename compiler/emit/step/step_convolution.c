@@ -9,7 +9,8 @@ enum {
     TileRows = 4
 }; /* number of rows that kernel depthwise_rows computes together */
 
-/* Emits an array of `columns` zeros unless it exists. Returns its name. */
+/* Emits an array of `columns` zeros unless the array exists. Returns its
+ * name. */
 static const char *need_zeros(Gen *g, int64_t columns)
 {
     const SharedKey key = { .kind = SharedZeros, .size = { round16(columns) } };
@@ -56,7 +57,7 @@ static const char *need_tap(Gen *g, bool decoder)
     return name;
 }
 
-/* Returns how many frames a row of the input has side by side. */
+/* Returns the number of frames side by side in a row of the input. */
 static int64_t frames_of(const Node *n)
 {
     return n->frames > 0 ? n->frames : 1;
@@ -68,7 +69,8 @@ static int64_t tap_columns(Gen *g, int node)
     return node_at(g->p, n->in[0])->type.dim[1].c / frames_of(n);
 }
 
-/* Returns "row", or "row * 2" if each row of the batch stands for two. */
+/* Returns e.g. "row", or "row * 2" if the input has two rows for each row of
+ * the batch. */
 static const char *times_text(Gen *g, const char *rows, int64_t times)
 {
     return times > 1 ? arena_printf(g->a, "%s * %lld", rows, (long long)times)
@@ -135,9 +137,9 @@ static void begin_columns(Gen *g, Emit *e, int node)
     }
 }
 
-/* Emits code that stores the last input rows as two states: after the last row,
- * and after the one before it. The state whose slot does not hold the old state
- * is written first, because the old state is still read. */
+/* Emits code that stores the last input rows as two states: one after the last
+ * row, one after the row before it. The state whose slot does not hold the old
+ * state is written first, because the old state is still being read. */
 static void put_states(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -208,8 +210,7 @@ void emit_taps(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* maximum taps of one kernel call; the addresses of their rows are on the
- * stack */
+/* maximum taps per kernel call; the addresses of their rows are on the stack */
 enum { MostTaps = 64 };
 
 /* Emits the convolution of rows i .. i + n - 1. A kernel with more than

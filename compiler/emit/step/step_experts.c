@@ -40,9 +40,8 @@ void emit_weigh(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* Returns C for the address of a row's entries in the permutation. The
- * permutation is stored after an array that has the end of each expert's
- * rows. */
+/* Returns C for the address of a row's entries in the permutation, which is
+ * stored after the array with the end of each expert's rows. */
 static const char *places_at(Gen *g, int routes, const char *row)
 {
     const Node *n = node_at(g->p, routes);
@@ -51,8 +50,8 @@ static const char *places_at(Gen *g, int routes, const char *row)
                         (long long)n->type.dim[1].c);
 }
 
-/* Emits the permutation. One thread computes it, because there is little to
- * do. */
+/* Emits the permutation. A single thread computes it, because it is little
+ * work. */
 void emit_routes(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

@@ -1,5 +1,5 @@
-/* step_gather.c: emits ops on rows that must know their sequence: embedding
- * look-ups, positions, pooling, and row selection. */
+/* step_gather.c: emits ops whose rows depend on their place in the sequence:
+ * embedding look-ups, positions, pooling, and row selection. */
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
@@ -81,8 +81,8 @@ static const char *position_at(Gen *g, int table, Length at)
                             : arena_printf(g->a, "%s + %s", w, length_c(g, at));
 }
 
-/* Returns the row of a table for the row's position. Unless it is a simple
- * term, emits a declaration of it as `at`. */
+/* Returns the index of the table row for the row's position. If the index is
+ * not a simple term, declares it as `at`. */
 static Length let_position(Gen *g, Emit *e, const Node *n, Row row)
 {
     Length at = row.at;
@@ -182,8 +182,8 @@ void emit_pool(Gen *g, Emit *e, int node)
 }
 
 /* Returns C for the address of row `id` of a table, and for its stride in
- * elements. For integers in panels, the address is that of the panel, and the
- * row's place in it follows. */
+ * elements. For integers in panels, the address is the panel's, followed by the
+ * row's place in the panel. */
 static const char *token_at(Gen *g, int table)
 {
     const Type *t = &node_at(g->p, table)->type;
@@ -246,8 +246,8 @@ void emit_position(Gen *g, Emit *e, int node)
     end_rows(g, e);
 }
 
-/* Emits a copy of all rows, in which the row at one position is replaced by a
- * weight. */
+/* Emits a copy of all rows in which a learned weight replaces the row at one
+ * position. */
 void emit_first_row(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
@@ -271,8 +271,8 @@ void emit_first_row(Gen *g, Emit *e, int node)
     end_rows(g, e);
 }
 
-/* Emits the copy of an image, which has complete lines of patches. Rows that
- * are no patch, such as the class token's, become zeros. */
+/* Emits the copy of an image whose lines of patches are complete. Rows that are
+ * not patches, such as the class token's, become zeros. */
 void emit_patches(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);

@@ -1,21 +1,21 @@
 /* step_recurrent.c: emits scans of recurrent layers, which pass states from row
- * to row of a sequence. A step takes one row of each sequence that is long
+ * to row of a sequence. A step processes one row of each sequence that is long
  * enough, and reads the recurrent weights once for all of them. Threads divide
  * the sequences or, if there are few, the columns of a step; in the latter case
- * all threads finish a step before the next begins. */
+ * all threads finish a step before the next one begins. */
 #include "emit/attention/attention.h"
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
 #include "emit/gen/sections.h"
 #include "emit/gen/step.h"
 
-/* least sequences per part; with fewer, reading the weights dominates */
+/* minimum sequences per part; with fewer, reading the weights dominates */
 enum { FewSequences = 8 };
 
 /* ---- a scan's function ---- */
 
-/* Returns the multiple of columns by which a gate is divided: a full tile if
- * tiles divide the gate, otherwise the complete gate. */
+/* Returns the multiple of columns at which a gate may be divided: a full tile
+ * if tiles divide the gate, otherwise the complete gate. */
 static int64_t unit_of(Gen *g, int node)
 {
     const int64_t d = node_at(g->p, node)->type.dim[1].c;
@@ -91,7 +91,7 @@ static void put_first_states(Gen *g, Emit *e, int node)
            "}\n");
 }
 
-/* Emits code that stores two states, after the last row and after the one
+/* Emits code that stores two states, after the last row and after the row
  * before it, because the last row may be decoded again. */
 static void put_last_states(Gen *g, Emit *e, int node)
 {
@@ -177,8 +177,8 @@ static void put_cells(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-/* Emits the function that sorts sequences by length, longest first, so that
- * those that still have a row are contiguous. */
+/* Emits the function that sorts sequences by length, longest first, so that the
+ * sequences that still have a row are contiguous. */
 static void need_order(Gen *g)
 {
     Emit *e = g->shapes;

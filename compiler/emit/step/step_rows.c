@@ -1,12 +1,12 @@
-/* step_rows.c: emits ops that work row by row, as one call of a product or of a
- * kernel. A product computes a thread's columns for all rows of the block; any
- * other op computes a thread's rows. */
+/* step_rows.c: emits ops that work row by row, as one call of a product or a
+ * kernel. For a product, a thread computes its columns for all rows of the
+ * block; for other ops, it computes its rows. */
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
 #include "emit/product/products.h"
 #include "emit/gen/step.h"
 
-/* Returns the stride of integer rows in bytes. They use the space of rows of
+/* Returns the stride of integer rows in bytes. Their memory is that of rows of
  * floats. */
 static long long row_bytes(const Gen *g, int node)
 {
@@ -46,8 +46,8 @@ void emit_quantize(Gen *g, Emit *e, int node)
              ";");
 }
 
-/* Returns the arguments for the rows and columns of a product whose function
- * does not fix them: "c->rows, from, to, ". */
+/* Returns the row and column arguments of a product whose function does not fix
+ * them: "c->rows, from, to, ". */
 static const char *product_part(Gen *g, const Node *n)
 {
     const Length rows = rows_of_type(g, n->type);
@@ -92,7 +92,8 @@ static const char *vectors(Gen *g, const Node *n, int from, int to)
     return s;
 }
 
-/* Returns the name of the kernel for rows: "add_rows", "activate_rows_relu". */
+/* Returns the name of the kernel for rows, e.g. "add_rows" or
+ * "activate_rows_relu". */
 static const char *rows_kernel(Gen *g, const Node *n, const OpCode *code)
 {
     return code->by_activation

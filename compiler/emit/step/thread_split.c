@@ -1,6 +1,6 @@
 /* thread_split.c: emits the code that divides the steps of a call among a
- * caller's threads. A step has as many parts as its FLOPs justify, at most one
- * per thread; with one thread it is a plain call. */
+ * caller's threads. The FLOPs of a step determine the number of its parts, at
+ * most one per thread; with one thread a step is a plain call. */
 #include "emit/attention/attention.h"
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
@@ -17,8 +17,8 @@ static const Node *keys_of(const Gen *g, const Node *n)
              : NULL;
 }
 
-/* Returns C for the number of pairs of query and key: "pairs_cached(b)". Emits
- * that function unless it exists. */
+/* Returns C for the number of query-key pairs: "pairs_cached(b)". Emits that
+ * function unless it exists. */
 static const char *pairs_text(Gen *g, const Node *n, const Node *k)
 {
     const char *rows = starts_of(row_sym(n->type));
@@ -149,7 +149,7 @@ void need_next_block(Gen *g)
         "}\n\n");
 }
 
-/* Emits code that moves the pointers of each part to the part's own blocks. */
+/* Emits code that points each part to its own blocks. */
 static void own_blocks(Gen *g, Emit *e, Entry entry)
 {
     const Plan *p = g->p;
@@ -198,8 +198,8 @@ void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail)
              tail);
 }
 
-/* Emits the division of steps that go row by row. They are divided by rows if
- * each part gets enough rows to justify reading the weights, otherwise by
+/* Emits code that divides steps that work row by row. They are divided by rows
+ * if each part gets enough rows to justify reading the weights, otherwise by
  * columns. */
 static void split_rows(Gen *g, Emit *e, Entry entry)
 {

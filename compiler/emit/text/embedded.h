@@ -1,6 +1,6 @@
-/* embedded.h: the texts embedded in attnc, by file name: "kernels.c", or
- * "new/gpt.yaml" for those of models/. The build makes the table
- * (base/embed.c). */
+/* embedded.h: the texts embedded in attnc. Their names are file names, e.g.
+ * "kernels.c", or paths below models/, e.g. "new/gpt.yaml". base/embed.c makes
+ * the table at build time. */
 #ifndef ATTNC_EMIT_EMBEDDED_H
 #define ATTNC_EMIT_EMBEDDED_H
 

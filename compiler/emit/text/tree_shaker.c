@@ -1,6 +1,6 @@
-/* tree_shaker.c: the tree shaker. It cuts a file into pieces of complete lines:
- * functions, types, tables and prototypes, which have names, and the comments,
- * directives and empty lines between them. */
+/* tree_shaker.c: the tree shaker. It splits a file into pieces of complete
+ * lines: pieces with names (functions, types, tables and prototypes), and the
+ * comments, directives and empty lines between them. */
 #include "emit/text/tree_shaker.h"
 
 #include <string.h>
@@ -23,11 +23,12 @@ typedef struct {
 } Piece;
 
 typedef struct {
-    int part, first, end; /* the pieces first .. end - 1 */
+    int part, first, end; /* pieces first .. end - 1 */
 } ShakerFile;
 
 typedef struct {     /* a definition or declaration of a name */
-    int piece, next; /* piece's index; that of the next definition, or -1 */
+    int piece, next; /* index of the piece; index of the next definition of the
+                      * name, or -1 */
 } Definition;
 
 struct TreeShaker {
@@ -36,7 +37,7 @@ struct TreeShaker {
     VEC(ShakerFile) files;
     VEC(Definition) definitions;
     Index names;    /* first Definition by name; types are named "struct x" */
-    VEC(int) found; /* needed pieces that were not yet searched for names */
+    VEC(int) found; /* needed pieces not yet searched for names */
 };
 
 /* ---- tokens ---- */
@@ -113,7 +114,7 @@ static int next_token(Scan *s)
     return TokenEnd;
 }
 
-/* True if the name of a type follows this word. Enumerations in runtime/ have
+/* True if this word precedes the name of a type. Enumerations in runtime/ have
  * no names. */
 static bool is_tag(const char *name)
 {
@@ -121,7 +122,7 @@ static bool is_tag(const char *name)
 }
 
 /* Reads the tag after `struct` or `union`, and sets s->name to "struct TAG" for
- * both. Returns false, and reads nothing, if no name follows. */
+ * either. If no name follows, reads nothing and returns false. */
 static bool take_tag(Scan *s)
 {
     char tag[MostName];
@@ -186,7 +187,7 @@ static bool define_pointer(TreeShaker *c, int piece, const Scan *from)
     return true;
 }
 
-/* Defines the names of a piece: that of its type, and the name before
+/* Defines the names in a piece: the name of its type, and the name before
  * parameters, a value, a size, or the end. */
 static void define_item(TreeShaker *c, int piece)
 {
@@ -251,11 +252,11 @@ static PieceKind directive(const char *at, const char *end)
         const char *name = at + strlen("#define ");
         return memchr(name, ' ', (size_t)(end - name)) ? PieceItem : PieceGuard;
     }
-    return PieceBlank; /* an #include: the output has these at its top */
+    return PieceBlank; /* an #include; the output has these at its top */
 }
 
-/* Returns the end of the line that contains `at`, with the comments that begin
- * in it. */
+/* Returns the end of the line that contains `at`, including comments that begin
+ * in this line. */
 static const char *whole_line_end(const char *at, const char *end)
 {
     const char *line = line_end(at, end);
@@ -342,7 +343,7 @@ bool shaker_has(const TreeShaker *c, const char *name)
     return d >= 0 && c->pieces.at[c->definitions.at[d].piece].needed;
 }
 
-/* Marks all names in a text as needed, except those of members. */
+/* Marks all names in a text as needed, except names of members. */
 static void need_names(TreeShaker *c, const char *text, const char *end)
 {
     Scan s = { .at = text, .end = end };
@@ -386,7 +387,7 @@ static int section_end(const TreeShaker *c, int i, int end)
     return i;
 }
 
-/* True if the comment at i belongs to a needed piece, which comes before the
+/* True if the comment at i belongs to a needed piece, one that precedes the
  * next empty line or comment. */
 static bool comments_needed(const TreeShaker *c, int i, int end)
 {

@@ -1,4 +1,4 @@
-/* tree_shaker.h: the tree shaker takes from files of C the functions, types and
+/* tree_shaker.h: the tree shaker extracts from C files the functions, types and
  * tables that a text names, and those that these name in turn. The files must
  * be laid out as in runtime/: everything outside of functions begins in the
  * first column. */
@@ -10,8 +10,8 @@
 typedef struct TreeShaker TreeShaker;
 
 TreeShaker *shaker_new(Arena *a);
-/* Adds a file to a part, which is a number that the caller chooses. The text
- * must outlive c. */
+/* Adds a file to a part, a number that the caller chooses. The text must
+ * outlive `c`. */
 void shaker_add(TreeShaker *c, int part, const char *text, size_t n);
 /* Marks everything that the text names as needed. */
 void shaker_need(TreeShaker *c, const char *text, size_t n);

@@ -13,8 +13,8 @@ typedef struct {
 
 struct Emit {
     Arena *arena;
-    Buffer out, filled; /* `filled`: the current block, its holes filled */
-    VEC(Binding) bound; /* bindings; the last one of a name counts */
+    Buffer out, filled; /* `filled`: the current block with its holes filled */
+    VEC(Binding) bound; /* bindings; the last one for a name counts */
     int depth;          /* number of open braces */
 };
 
@@ -115,7 +115,7 @@ static char *fill(Emit *e, const char *block)
     }
 }
 
-/* Returns how many more braces a line opens than it closes. */
+/* Returns the number of braces that a line opens, minus those it closes. */
 static int opened(const char *line, size_t n)
 {
     int depth = 0;
@@ -147,8 +147,8 @@ void put(Emit *e, const char *block)
         die("emit: too many closing braces: %s", block);
 }
 
-/* Returns the words wrapped at 80 columns, with `end` columns left free after
- * the last word. `lead` begins each line except the first. */
+/* Returns the words wrapped at 80 columns, with `end` columns free after the
+ * last word. `lead` begins each line except the first. */
 static const char *wrapped(Emit *e, const char *text, const char *lead, int end)
 {
     Buffer lines = { .arena = e->arena };
@@ -261,8 +261,8 @@ const char *c_float(Arena *a, double x)
     return arena_printf(a, "(%af)", (double)(float)x);
 }
 
-/* Returns the text with each byte that could mean something to a compiler as
- * three octal digits. */
+/* Returns the text, with each byte that could be special to a compiler written
+ * as three octal digits. */
 const char *c_string(Arena *a, const char *s, size_t n)
 {
     char *text = arena_alloc(a, 4 * n + 3), *t = text;

@@ -12,15 +12,15 @@ typedef struct Emit Emit;
 Emit *emit_new(Arena *a);
 Arena *emit_arena(const Emit *e);
 Emit *emit_nested(Arena *a); /* begins with one open brace */
-/* Binds $name to a text until emit_reset() to an earlier emit_mark(). `name`
- * must be a literal. */
+/* Binds $name to a text, until emit_reset() returns to an earlier emit_mark().
+ * `name` must be a literal. */
 void let(Emit *e, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 int emit_mark(const Emit *e);
 void emit_reset(Emit *e, int mark);
-/* Appends a block of lines, the last of which ends in a newline. An unbound
- * $hole is a bug of attnc and calls die(). Each brace that earlier blocks left
- * open adds 4 spaces of indentation. */
+/* Appends a block of lines, which ends in a newline. An unbound $hole is a bug
+ * in attnc and calls die(). Each brace that earlier blocks left open adds 4
+ * spaces of indentation. */
 void put(Emit *e, const char *block);
 /* Appends words, wrapped at 80 columns. `lead` begins each line except the
  * first. */
@@ -36,9 +36,9 @@ void emit_add(Emit *e, const Emit *part);           /* appends text verbatim */
 void put_call(Emit *e, const char *head, const char *args, const char *tail);
 /* Appends head{items}tail, wrapped likewise. */
 void put_items(Emit *e, const char *head, const char *items, const char *tail);
-const char *c_float(Arena *a, double x); /* returns a float literal in hex:
-                                          * (0x1.8p+1f) */
-const char *c_string(Arena *a, const char *s, size_t n); /* returns text with
-                                                          * escapes in octal */
+/* Returns a float literal in hex, e.g. "0x1.8p+1f". */
+const char *c_float(Arena *a, double x);
+/* Returns the text with octal escapes. */
+const char *c_string(Arena *a, const char *s, size_t n);
 
 #endif

@@ -14,7 +14,7 @@ static const char *dot_word(const Target *t)
                                        : t->dot;
 }
 
-/* True if the target matches a word of when:, such as w8 or nofma. */
+/* True if the target matches a word of `when:`, e.g. w8 or nofma. */
 static bool fits(const Target *t, const char *when)
 {
     const bool x86 = !strncmp(t->march, "x86", 3);
@@ -29,7 +29,7 @@ static bool fits(const Target *t, const char *when)
         || !strcmp(when, is_signed ? "signed" : "unsigned");
 }
 
-/* Takes the next word from a line and returns it, or "" at the end. */
+/* Removes the next word from a line and returns it, or "" at the end. */
 static const char *take_word(Arena *a, const char **line)
 {
     const char *word = *line + strspn(*line, " ");
@@ -38,8 +38,8 @@ static const char *take_word(Arena *a, const char **line)
     return arena_strndup(a, word, n);
 }
 
-/* Returns text with _ACT replaced by the word of one activation, NUMBER_ACT by
- * its number. */
+/* Returns text in which an activation's word replaces _ACT, and its number
+ * NUMBER_ACT. */
 static const char *for_act(Arena *a, const char *text, Activation act)
 {
     static const char mark[] = "_ACT", number[] = "NUMBER";
@@ -62,7 +62,7 @@ static bool is_for_acts(const char *text)
     return strstr(text, "_ACT") != NULL;
 }
 
-/* Repeats each line of text with _ACT for each activation. */
+/* Repeats each line of text that contains _ACT for each activation. */
 static const char *lines_for_acts(Arena *a, const char *text)
 {
     Buffer all = { .arena = a };
@@ -88,8 +88,8 @@ static void add_piece(Arena *a, Pieces *all, Piece p)
     vec_push(a, &all->list, p);
 }
 
-/* Returns text with v_OTHER replaced by the function of a gated form's other
- * factor, or by nothing if it has none. */
+/* Returns text in which the function of a gated form's other factor replaces
+ * v_OTHER, or nothing does if the form has none. */
 static const char *for_other(Arena *a, const char *text, Activation act)
 {
     static const char mark[] = "v_OTHER";
@@ -133,7 +133,7 @@ static Piece piece_for_all(Arena *a, const Piece *p)
     return one;
 }
 
-/* Reads a marker's line. Returns true if the piece is for the target. */
+/* Reads the line of a marker. Returns true if the piece is for the target. */
 static bool read_marker(Arena *a, const Target *t, const char *line, Piece *p)
 {
     bool fit = true;

@@ -23,13 +23,13 @@ typedef struct {
     const char *text; /* without the marker and the last newline */
 } Piece;
 typedef struct {
-    VEC(Piece) list; /* in the files' order: definitions precede uses */
+    VEC(Piece) list; /* in the order of the files: definitions precede uses */
     Index names;     /* place of a name in the list */
 } Pieces;
 /* Returns the pieces for a target. A piece with _ACT in its name occurs once
  * for each activation. */
 Pieces pieces_of(Arena *a, const Target *t);
-/* Returns the pieces that `attnc compile --plain` takes. */
+/* Returns the pieces for `attnc compile --plain`. */
 Pieces plain_pieces(Arena *a);
 /* Returns the *n characters between `static` and the body. */
 const char *piece_prototype(const Piece *p, size_t *n);

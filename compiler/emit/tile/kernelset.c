@@ -1,12 +1,12 @@
-/* kernelset.c: is run at build time. `kernelset x86-64-v3` prints the C file of
- * the kernels that a JIT skeleton may call on that machine: every kernel and
- * every tile, with a table by name. */
+/* kernelset.c: a program that runs at build time. `kernelset x86-64-v3` prints
+ * the C file with the kernels that a JIT skeleton may call on that machine:
+ * every kernel and every tile, and a table by name. */
 #include "emit/tile/needs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MostRows = 16, MostPanels = 4 }; /* of a tiling's largest tile */
+enum { MostRows = 16, MostPanels = 4 }; /* maximum size of a tile */
 
 _Static_assert(WaitingRows == 6,
                "kernels/products.c has waiting_tiles of so many");
@@ -32,8 +32,8 @@ static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
                       .registers = t->registers };
 }
 
-/* True if tiles of a kind of prebuilt_kind() exist. Integers have each
- * arithmetic, and are never added to C. */
+/* True if tiles of a kind of prebuilt_kind() exist. Integer tiles exist for
+ * each arithmetic, and are never added to C. */
 static bool is_tile(const Target *t, int kind, bool adds)
 {
     if (kind >= WideKinds)
@@ -68,8 +68,9 @@ static const char *const plain_of_op[] = {
 #include "graph/ops.h"
 };
 
-/* Ends the build if file.c of kernels/ lacks a piece that a table asks for.
- * `section` of docs/adding.md says how to write it.                         */
+/* Ends the build if the file `file`.c of kernels/ lacks a piece that a table
+ * requires. The section `section` of docs/adding.md describes how to write
+ * it. */
 static void check_piece(const Kernels *k, const char *name, const char *file,
                         const char *section)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { Needed = 1, Asked = 2 }; /* by another piece; by the emitter */
+enum { Needed = 1, Asked = 2 }; /* by another piece; by an emitter */
 
 typedef struct {
     const char *name;
@@ -21,7 +21,7 @@ struct Kernels {
     bool jit;
     bool plain;        /* the file has its own includes */
     Pieces pieces;     /* for this target */
-    int *level;        /* per piece: 0 (unused), Needed, Asked */
+    int *level;        /* per piece: 0 (unused), Needed or Asked */
     VEC(Kernel) asked; /* in order of first use */
 };
 
@@ -61,7 +61,7 @@ static int find_piece(const Kernels *k, const char *name)
     return i;
 }
 
-/* Marks a piece, and all that it needs. */
+/* Marks a piece and everything that it needs. */
 static int need_piece(Kernels *k, const char *name)
 {
     const int i = find_piece(k, name);
@@ -311,7 +311,8 @@ static void put_each(Emit *e, const char *name, int n)
     emit_raw(e, "\n", 1);
 }
 
-/* Replaces the piece tile_size. Its numbers are those of this file's tiles. */
+/* Emits a replacement for the piece tile_size, with the numbers of this file's
+ * tiles. */
 static void print_tile_size(const Kernels *k, Emit *e)
 {
     int rows = 0, vectors = 0, of_rows, of_columns;

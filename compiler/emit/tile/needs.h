@@ -1,4 +1,5 @@
-/* needs.h: asks for kernels: tiles of products, and pieces of kernels/. */
+/* needs.h: collects the kernels that a file needs: tiles of products, and
+ * pieces of kernels/. */
 #ifndef ATTNC_NEEDS_H
 #define ATTNC_NEEDS_H
 
@@ -10,8 +11,8 @@
 
 /* A tile function computes an mr x nr block of C = A B, and an epilogue, in
  * vector accumulators. A TileKey identifies it. */
-enum { FewIntegerRows = 4 }; /* fewer wait for integer weights */
-enum { WaitingRows = 6 };    /* most for which 64 columns leave registers */
+enum { FewIntegerRows = 4 }; /* fewer rows wait for integer weights */
+enum { WaitingRows = 6 };    /* maximum rows at 64 columns */
 
 typedef struct {
     int mr, nr;
@@ -19,16 +20,16 @@ typedef struct {
     Arithmetic arithmetic;
     int epilogue;   /* EpBias etc. */
     Activation act; /* if EpAct is set */
-    bool wide;      /* copies of int8 in 16 bits */
+    bool wide;      /* multiplies by 16-bit copies of int8 */
     bool groups;    /* int4: multiplies the sum of a group by its step;
                        set by use_tile() */
     bool apart;     /* panels of C, bias and residual are ldp apart, not 16 */
     int fetch_rows; /* fewest rows with which tiles of a table prefetch; 0: the
                        tile is in no table */
     int width;
-    bool prebuilt; /* one of attnc's own, for code of libtcc; it has all
-                      parameters at any width */
-    int registers; /* prebuilt: vector registers */
+    bool prebuilt; /* prebuilt in attnc, for code compiled by libtcc; has all
+                    * parameters at any width */
+    int registers; /* prebuilt: number of vector registers */
 } TileKey;
 
 /*  void NAME(const R *a, int64_t lda,          mr rows of A, k long
@@ -94,22 +95,22 @@ const char *tiles_name(Arena *a, TileKey k);  /* "64_bias_relu", for all mr */
 const char *tile_suffix(Arena *a, TileKey k); /* "_bias_relu" */
 bool suffix_same(const TileKey *a, const TileKey *b);
 const char *number_type(Dtype d); /* returns "float" or "int8_t" */
-/* Returns the numbers from a line of a panel to the next. For int4 that is a
- * mean: after each 8 or 16 lines comes a line of steps. */
+/* Returns the numbers from one line of a panel to the next. For int4 that is an
+ * average: after each 8 or 16 lines comes a line of steps. */
 int line_numbers(Dtype d);
 const char *rows_type(Arithmetic a); /* A's: "float" or "uint8_t" */
 bool tile_prefetches(TileKey k);     /* true if it uses `next` */
 void emit_tile(Emit *e, TileKey k);
 /* Emits a line that invokes `macro` for a table of tiles. */
 void emit_tile_table(Emit *e, TileKey k, const char *macro);
-/* Return the pieces of kernels/ that a tile's line names: its macro, and the
- * function of its sums. */
+/* Return the names of the pieces of kernels/ in a tile's line: its macro, and
+ * the function that computes its sums. */
 const char *tile_macro(TileKey k);
 const char *tile_products(Arena *a, TileKey k);
-/* True if a tile has too few rows to unpack numbers for. */
+/* True if a tile has too few rows to make unpacking numbers worthwhile. */
 bool tile_groups(TileKey k);
-/* True if a tile of the JIT has more sums than registers. It then calls others
- * of at most *rows x *columns. */
+/* True if a prebuilt tile has more sums than registers. It then calls smaller
+ * tiles of at most *rows x *columns. */
 bool tile_of_tiles(TileKey k, int *rows, int *columns);
 /* Kinds index the prebuilt tiles of kernels/products.c. */
 enum {
@@ -119,20 +120,21 @@ enum {
 int prebuilt_kind(Dtype d, Arithmetic a, bool wide);
 
 /* ---- needs.c ---- */
-/* Fixed kernels are pieces of the files in kernels/ (embedded at build), which
- * have their signatures. They are found by name, with the pieces they need.
- * Names for an activation end in its word: activate_rows_gelu, gate_rows_silu.
- */
+/* Kernels other than tiles are pieces of the files in kernels/ (embedded at
+ * build time), which define their signatures. They are found by name, with the
+ * pieces that they need. For an activation, the name ends in its word:
+ * activate_rows_gelu, gate_rows_silu. */
 typedef struct Kernels Kernels; /* kernels of one emitted file */
 Kernels *kernels_new(Arena *a, const Target *t, bool jit);
-/* Returns a set for kernels/plain.c, which is C without vectors. */
+/* Returns a set for kernels/plain.c, C without vectors. */
 Kernels *kernels_plain(Arena *a);
-/* Returns whether the files have a piece of this name. */
+/* Returns true if the files have a piece with this name. */
 bool kernels_have(const Kernels *k, const char *name);
-/* Names of a fixed kernel's parameters are in order. */
+/* names of a kernel's parameters, in order */
 typedef VEC(const char *) ParameterNames;
 ParameterNames kernel_parameters(const Kernels *k, const char *name);
-/* Records the need; returns the function's name. */
+/* Records that the file needs a tile. Returns the name of the tile's
+ * function. */
 const char *use_tile(Kernels *k, TileKey key);
 /* Records the need of tiles of `low` to key.mr rows, for a key with fetch_rows;
  * returns the name of their table, "tiles_64_bias". */
@@ -142,7 +144,8 @@ void use_all_kernels(Kernels *k); /* all `//: kernel` pieces */
 /* Emits all kernels in dependency order: definitions, or prototypes for the
  * JIT. */
 void emit_kernels(Kernels *k, Emit *e);
-/* Emits rules for the compiler about floats, before all code that computes. */
+/* Emits floating-point settings for the compiler, before all code that
+ * computes. */
 void emit_float_rules(const Kernels *k, Emit *e);
 int kernels_count(const Kernels *k);
 const char *kernels_nth(const Kernels *k, int i); /* names in first-use order */

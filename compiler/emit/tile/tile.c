@@ -2,7 +2,7 @@
  * line that invokes a macro of kernels/tiles.c. */
 #include "emit/tile/needs.h"
 
-enum { FewGroupRows = 2 }; /* more planes of rows need more registers */
+enum { FewGroupRows = 2 }; /* more rows would need more registers */
 
 const char *number_type(Dtype d)
 {
@@ -90,7 +90,7 @@ bool tile_groups(TileKey k)
 
 /* ---- its line ---- */
 
-/* Four registers hold operands; the others hold sums. */
+/* Reserves four registers for operands; the others hold sums. */
 bool tile_of_tiles(TileKey k, int *rows, int *columns)
 {
     const int most = k.registers - 4, wide = k.width == 16 ? 32 : 16;
@@ -123,7 +123,7 @@ static const char *tile_does(Arena *a, TileKey k)
         s = arena_printf(a, "%s | TileInt15", s);
     if (k.apart)
         s = arena_printf(a, "%s | TileApart", s);
-    /* few rows of int4 reach the next lines quickly */
+    /* few rows of int4 reach the next lines soon */
     if (has & EpPrefetch && dtype_shared(k.dtype))
         s = arena_printf(a, "%s | TileNear", s);
     if (has & EpPrefetch && k.fetch_rows > 1)
@@ -133,7 +133,7 @@ static const char *tile_does(Arena *a, TileKey k)
     return *s ? s + (sizeof " | " - 1) : "0";
 }
 
-/* True if a tile's line, not its caller, chooses the epilogue. */
+/* True if the tile's line, not its caller, chooses the epilogue. */
 static bool is_fixed(TileKey k)
 {
     return !k.prebuilt && !(k.epilogue & (EpPowers | EpRescale | EpAny));
