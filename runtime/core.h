@@ -6,9 +6,10 @@
 #ifndef ATTN_CORE_3
 #define ATTN_CORE_3
 
-/* Code for some models only is between #if ATTN_HAS_... and #else or #endif; an
- * emitted file contains one of the branches. These models have a vocabulary,
- * lengths that are constants, threads, turns of a conversation, or a search. */
+/* Code that only some models need is between #if ATTN_HAS_... and #else or
+ * #endif; an emitted file contains one of the branches. These models have a
+ * vocabulary, constant lengths, threads, turns of a conversation, or a
+ * search. */
 #define ATTN_HAS_TEXT 1
 #define ATTN_HAS_FIXED 1
 #define ATTN_HAS_THREADS 1
@@ -36,8 +37,8 @@
 #include "runtime/text/encoding.h"
 #include "runtime/text/decode.h"
 
-/* Prototypes of the functions that emitted files export, but with a model as a
- * parameter; exports.h describes them.                                      */
+/* Prototypes of the functions that emitted files export, with the model as an
+ * additional parameter; exports.h describes them. */
 #define MODEL const struct attn_model *m
 #define P(type, name) type name
 #define REQUEST(type, ...) const struct type *r

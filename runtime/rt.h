@@ -46,10 +46,10 @@ typedef struct { /* a complete file in memory, mapped or read */
 
 /* ---- fault.c ---- */
 
-/* The reason of a failure: an exit code (ExitInput, ExitIO ...) and one line
+/* The reason for a failure: an exit code (ExitInput, ExitIO ...) and one line
  * that names the file, the position and the remedy. Bytes that are not
- * printable ASCII appear as \xHH. A function that fails fills it and returns
- * false.                                                                    */
+ * printable ASCII appear as \xHH. A function that fails sets it and returns
+ * false. */
 typedef struct {
     int code;
     char text[512];
@@ -59,28 +59,29 @@ bool fault(Fault *f, int code, const char *fmt, ...) /* returns false */
 
 /* ---- files.c ---- */
 
-/* The purpose of a file. A command may read and write the same file if both
- * have the same purpose, except UseInput.                                   */
+/* The purpose for which a file is opened. A command may read and write the same
+ * file only if the purpose is the same both times and is not UseInput. */
 typedef enum {
     UseInput, /* an input; if it is written, an output */
     UseRecords,
-    UseRows,  /* rows of a sweep, which resumes from them */
-    UseState, /* the state of a stream, which resumes from it */
+    UseRows,  /* rows of a sweep, from which it resumes */
+    UseState, /* state of a stream, from which it resumes */
     UseOwn    /* managed by attnc, e.g. in its cache; exempt from this check */
 } FileUse;
 
 /* Reads a file of at most `limit` bytes, and adds a NUL after its last byte.
  * This and file_map() accept only regular files. `path` must outlive the File,
  * and a mapped File must not move before file_close(): if its pages vanish
- * because the file was truncated, the handler of SIGBUS names it and ends the
- * process with ExitIO.                                                      */
+ * because the file was truncated, the SIGBUS handler names it and ends the
+ * process with ExitIO. */
 bool file_read(File *f, const char *path, size_t limit, Fault *why);
 bool file_map(File *f, const char *path, Fault *why); /* read-only */
-/* Returns false, with *why, if the file's first bytes are those of a Git LFS
- * pointer instead of its contents.                                          */
+/* Returns false with *why if the file contains a Git LFS pointer instead of its
+ * contents. */
 bool file_is_itself(const char *path, const unsigned char *at, size_t n,
                     Fault *why);
-/* Read and map a file for a given use; the functions above are for UseInput. */
+/* Read and map a file for the given purpose; the functions above use
+ * UseInput. */
 bool file_read_for(FileUse use, File *f, const char *path, size_t limit,
                    Fault *why);
 bool file_map_for(FileUse use, File *f, const char *path, Fault *why);
@@ -88,10 +89,10 @@ void file_close(File *f);
 /* Returns true if the file was not modified since it was opened, even if its
  * path now leads to another file.                                           */
 bool file_unchanged(const File *f);
-/* Makes the functions that read files call f with each path before they open
- * it, even if it does not exist.                                            */
+/* Sets a function f that the file readers call with each path before they open
+ * it, even if the file does not exist. */
 void files_on_read(void (*f)(const char *path));
-/* Returns the bytes of the byte order mark at the start, 0 or 3. */
+/* Returns the length of the byte order mark at the start, 0 or 3. */
 size_t file_mark(const File *f);
 
 /* ---- guard.c ---- */
@@ -100,10 +101,10 @@ size_t file_mark(const File *f);
  * or one that looks like an input (looks.h).                                */
 void guard_begin(void);
 void guard_end(void); /* frees the list of files */
-/* Lets outputs replace files that look like an input: --force. */
+/* Allows outputs to replace files that look like an input (--force). */
 void guard_force(void);
-/* Returns true if the guard rejected a file. A command may have reported that
- * as an input that cannot be read.                                          */
+/* Returns true if the guard rejected a file, which a command may have reported
+ * as an unreadable input. */
 bool guard_refused(void);
 /* Registers a file that the command names for reading, opened or not; NULL does
  * nothing. Returns false, with ExitUsage, if the file is also an output.    */
@@ -118,20 +119,20 @@ bool guard_same(const char *a, const char *b);
 struct stat;
 bool guard_read(const struct stat *st, const char *path, FileUse use,
                 Fault *why);
-/* Returns true if the command may create or replace this file; else false, with
- * ExitUsage and a message. Outputs check it themselves; a command checks it
- * before long work, and for further files next to its output.               */
+/* Returns true if the command may create or replace this file; otherwise false,
+ * with ExitUsage and a message. Outputs check this themselves. A command checks
+ * it before long work, and for additional files next to its output. */
 bool guard_write(const char *path, FileUse use, Fault *why);
 /* Reports that an output is complete: the file may be read from now on. */
 void guard_written(const char *path);
 
 /* ---- output.c ---- */
 
-/* An output file that appears complete or not at all: it is written to a
- * temporary file in the same folder, synced and renamed. Unfinished files are
- * removed on failure, and by the signal handlers of files_on_signal(). An open
- * Output must not move. The path "-" is stdout; it and paths for which
- * is_stream() is true receive the bytes immediately.                        */
+/* An output file that appears complete or not at all. Bytes go to a temporary
+ * file in the same folder, which is synced and renamed. Failures, and the
+ * signal handlers of files_on_signal(), remove unfinished files. An open Output
+ * must not move. The path "-" is stdout; stdout, and paths for which
+ * is_stream() is true, receive the bytes immediately. */
 typedef struct {
     int fd;
     char path[4096], temp[4096];
@@ -147,28 +148,28 @@ bool output_open(Output *o, const char *path, Fault *why);
 bool output_open_for(FileUse use, Output *o, const char *path, Fault *why);
 bool output_write(Output *o, const void *data, size_t n, Fault *why);
 bool output_commit(Output *o, Fault *why);
-/* Commits without fsync: a power failure may lose the contents. */
+/* Commits without fsync; a power failure may lose the contents. */
 bool output_commit_unsynced(Output *o, Fault *why);
-/* Commits, but leaves a file that already has these bytes as it is. */
+/* Commits, but does not touch a file that already has these bytes. */
 bool output_commit_changed(Output *o, Fault *why);
 void output_cancel(Output *o);
-/* Removes temporary files of this path that are older than an hour: killed
- * processes left them.                                                      */
+/* Removes temporary files for this path that are older than an hour, which
+ * killed processes left behind. */
 void outputs_sweep(const char *path);
-/* Delays the commits that follow until outputs_release(), which renames all
- * files, or removes them if `keep` is false. It returns false unless all were
- * renamed.                                                                  */
+/* Delays all later commits until outputs_release(), which renames all files or,
+ * if `keep` is false, removes them. It returns false unless all were
+ * renamed. */
 void outputs_hold(void);
 bool outputs_release(bool keep, Fault *why);
-/* Write a file; one that already has these bytes keeps its mtime. */
+/* Write a file. A file that already has these bytes keeps its mtime. */
 bool write_file(const char *path, const void *data, size_t n, Fault *why);
 bool write_file_for(FileUse use, const char *path, const void *data, size_t n,
                     Fault *why);
 /* Installs handlers: SIGINT, SIGTERM and SIGHUP remove the temporary files and
  * are raised again; exit() removes the files too; SIGXFSZ becomes an error. */
 void files_on_signal(void);
-/* Makes the handlers call `f` before they remove the files; it must be
- * async-signal-safe.                                                        */
+/* Sets a function `f` that the handlers call before they remove the files. It
+ * must be async-signal-safe. */
 void call_on_signal(void (*f)(void));
 
 /* ---- safetensors.c ---- */
@@ -195,17 +196,18 @@ typedef struct {
 } Tensor;
 typedef struct Safetensors Safetensors;
 
-/* Maps a file of weights. A path that ends in .json is an index of shards
- * (shards.c); a file that begins with GGUF is one of llama.cpp (gguf.c).    */
+/* Maps a weights file. A path that ends in .json is an index of shards
+ * (shards.c); a file that begins with GGUF is a llama.cpp file (gguf.c). */
 Safetensors *safetensors_open(const char *path, Fault *why);
 void safetensors_close(Safetensors *s);
-/* Returns the same tensors with other names: names[i] for tensor i. `s` and the
- * names must outlive the result. If two names are equal, a look-up finds either
- * tensor. Returns NULL if memory is exhausted.                              */
+/* Returns the same tensors under other names: names[i] for tensor i. `s` and
+ * the names must outlive the result. If two names are equal, a look-up finds
+ * either tensor. Returns NULL if memory runs out. */
 Safetensors *safetensors_renamed(const Safetensors *s,
                                  const char *const *names);
 /* Returns the tensors of both files, sorted by name; names[i] replaces the name
- * of tensor i of `other`. Lifetimes and errors as for safetensors_renamed(). */
+ * of tensor i of `other`. Lifetimes and errors are as for
+ * safetensors_renamed(). */
 Safetensors *safetensors_joined(const Safetensors *s, const Safetensors *other,
                                 const char *const *names);
 int safetensors_count(const Safetensors *s);
@@ -224,7 +226,7 @@ bool safetensors_unchanged(const Safetensors *s, Fault *why);
 void tensor_floats(const Tensor *t, int64_t first, int64_t n, float *out);
 int64_t tensor_not_finite(const Tensor *t); /* counts NaNs and infinities */
 /* Rounds to the nearest bf16, ties to even, and returns the upper half of a
- * float's bits. Numbers that are too large become infinite; NaN stays NaN.  */
+ * float's bits. Values that are too large become infinite; NaN stays NaN. */
 uint16_t bf16_of(float x);
 float bf16_float(uint16_t x); /* exact */
 
@@ -244,7 +246,7 @@ bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why);
 /* ---- weights.c ---- */
 
 /* Layout of a tensor in the packed weights, which are made from the plan's
- * list.                                                                     */
+ * list. */
 typedef enum {
     PackPanels,  /* [out, k] as panels of ATTN_PANEL columns, k-major */
     PackRows,    /* [rows, k] row-major (a look-up table) */
@@ -257,23 +259,24 @@ typedef enum {
 /* tables that are computed (tables.c), not read from a file */
 typedef enum { TableNone, TableSinusoid, TableRotary, TableAlibi } TableKind;
 
-/* Position in the file of the elements of one of our tensors. For the spec, a
- * tensor of one dimension is one column; for a PackItem, one row. Such tensors
- * are never transposed.                                                     */
+/* Position in the file of the elements of one of our tensors. A one-dimensional
+ * tensor counts as one column in the spec, and as one row in a PackItem. Such
+ * tensors are never transposed. */
 typedef struct {
     const char *name; /* NULL: not in the file, all elements are `fill` */
     double fill;
     bool transposed; /* stored as [columns, rows]; the members below
                         describe the tensor after transposing it */
-    /* For each group, our rows are the file's `take` rows that begin at first +
-     * group * stride. groups 0: the file's complete tensor is ours.         */
+    /* For each group, our rows are the `take` rows of the file that begin at
+     * first + group * stride. `groups` 0: ours is the file's complete
+     * tensor. */
     bool by_columns; /* columns instead of rows */
     int64_t groups, first, take, stride;
     int64_t total; /* rows of the file's tensor: groups * stride */
     int64_t taps;  /* more than 1: ours is ordered by tap of the kernel, then
                       column; the file's by column, then tap */
     /* The file's tensor consists of this many tensors of rank 2 (vectors: rank
-     * 1), ours is number `slice`; 0: it is not divided.                     */
+     * 1), and ours is number `slice`; 0: it is not divided. */
     int64_t slices, slice;
     bool changed;     /* our element is scale * w + add, rounded once, */
     float scale, add; /* for an element w of the file */
@@ -283,32 +286,33 @@ typedef struct {      /* how one tensor is packed */
     const char *name; /* canonical name; NULL: a table */
     FileTensor from;  /* where its elements are in the file */
     PackLayout layout;
-    Dtype dtype;                /* of its block */
+    Dtype dtype;                /* dtype of its block */
     int64_t rows, k;            /* its shape [rows, k]; vectors: rows 1 */
     int64_t at;                 /* byte offset of the destination block */
-    int64_t first;              /* its first column (out row) in the block */
-    int64_t columns;            /* columns of the whole block (stacked) */
+    int64_t first;              /* first column (out row) in the block */
+    int64_t columns;            /* columns of the complete (stacked) block */
     float scale;                /* folded factor: the exact product is */
     bool scaled;                /* rounded once to float */
     TableKind table;            /* [rows, k] computed by tables.c */
     double base;                /* TableSinusoid */
-    int64_t position;           /* of row 0 */
+    int64_t position;           /* position of row 0 */
     bool halves, tensor2tensor; /* TableSinusoid */
     const double *rate;         /* TableRotary: [k/2] angles of a position */
-    double factor;              /* of cosines and sines, or of slopes */
-    int64_t length;             /* TableAlibi, PackDistance: most rows */
+    double factor;              /* factor of cosines and sines, or of slopes */
+    int64_t length;             /* TableAlibi, PackDistance: maximum rows */
     int64_t max_distance;
     bool bidirectional; /* PackDistance */
-    bool alias;         /* another use of a tensor, which is not
-                           reported as missing again */
+    bool alias;         /* another use of a tensor; not reported as missing
+                         * again */
 } PackItem;
 
 typedef struct {
     const char *name; /* name of the model, or NULL */
     PackItem *item;
     int64_t count;
-    int64_t bytes;     /* of the packed weights */
-    const char *dtype; /* format of most matrices: "f32"; at most 7 letters */
+    int64_t bytes;     /* size of the packed weights */
+    const char *dtype; /* format of most matrices, e.g. "f32"; at most 7
+                        * letters */
     uint64_t hash;
 } PackList;
 
@@ -318,11 +322,11 @@ typedef struct {             /* the source of weights */
                                 near unit variance */
     uint64_t seed;
     const struct attn_parallel *parallel; /* threads; NULL: only the caller's */
-    bool *bad; /* by tensor of the file: set to true if a value that was read is
-                  not finite; NULL: not wanted */
+    bool *bad; /* by tensor of the file: set to true if a value read from it is
+                * not finite; NULL: not wanted */
 } WeightSource;
 
-/* packing.c: fills `packed` (p->bytes, zeroed). */
+/* Fills `packed` (p->bytes bytes, zeroed). */
 void weights_pack(const PackList *p, const WeightSource *from, void *packed);
 
 /* ---- weights_tensor.c ---- */
@@ -331,9 +335,9 @@ void weights_pack(const PackList *p, const WeightSource *from, void *packed);
  * format, without the folded scale.                                         */
 void weights_tensor(const PackItem *item, const Safetensors *file,
                     uint64_t seed, float *out);
-/* Computes the integers of a tensor that is stored as such: w [rows, k], -127
- * .. 127, and the scales [rows], without the folded one. An element is scale
- * times w, rounded once.                                                    */
+/* Computes the integers of a tensor that is stored as integers: w [rows, k],
+ * -127 .. 127, and the scales [rows], without the folded scale. An element is
+ * scale times w, rounded once. */
 void weights_integers(const PackItem *item, const Safetensors *file,
                       uint64_t seed, int8_t *w, float *scale);
 
@@ -365,21 +369,21 @@ typedef struct {
     /* set by the caller: WeightSource.bad after weights_pack(). Tensors that it
      * read completely and did not mark are not read again. NULL: all are. */
     const bool *bad;
-    /* set by the caller: returns true for tensors about which there is no
-     * warning; or NULL */
+    /* set by the caller: returns true for tensors that get no warning; or
+     * NULL */
     bool (*known)(const void *by, const char *tensor);
     const void *by;
 } Report;
 void report_free(Report *r);
-/* Checks that the file has the weights of the list. The same finding in several
+/* Checks that the file has the weights of the list. A finding common to several
  * layers is one line; there are at most 20 lines of errors and 20 of warnings.
  * Errors: tensors that are missing (with the nearest unused name), have the
  * wrong shape, or do not hold numbers; NaNs; infinities in tensors that are
  * packed as integers. Leading dimensions of 1 are ignored, and a matrix may
  * have its columns in several dimensions: [d, c, p, p]. Warnings: other
- * infinities; tensors that are not, or not completely, used. Notes: tables of
+ * infinities; tensors that are not used, or only in part. Notes: tables of
  * tokens or positions with more rows than the model, which uses the first ones.
- * r->errors counts tensors. Returns true if there is no error.              */
+ * r->errors counts tensors. Returns true if there is no error. */
 bool weights_check(const PackList *p, const Safetensors *file, Report *r);
 
 /* ---- packed_file.c ---- */
@@ -396,7 +400,8 @@ typedef struct { /* contents of model.weights */
 bool weights_save(const char *path, const PackedModel *m, Fault *why);
 
 /* Writes model.weights to memory, without the hash of its contents, for a
- * program that embeds it. Returns the bytes; `to` NULL: only counts them.   */
+ * program that embeds it. Returns the size in bytes; `to` NULL: only computes
+ * the size. */
 int64_t weights_image(void *to, const PackedModel *m);
 
 #endif

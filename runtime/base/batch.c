@@ -1,5 +1,5 @@
-/* batch.c: checks a batch by a table of checks, each of which decides by itself
- * if it applies to the call, then calls the model's inner entry. */
+/* batch.c: checks a batch with a table of checks, each of which decides if it
+ * applies to the call, then calls the model's inner entry. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -8,7 +8,8 @@ struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* true if it reads the source, false if it reads the target */
+    int first; /* true if the entry reads the source, false if it reads the
+                * target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -91,7 +92,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     return 0;
 }
 
-/* Checks all caches whose owner is `of`: ATTN_SELF or ATTN_CROSS. */
+/* Checks all caches with owner `of`: ATTN_SELF or ATTN_CROSS. */
 static int batch_pages(const struct batch_call *c, int of, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -191,9 +192,9 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ---- entries ---- */
 
-/* The input of an inner encode(), which expects each non-empty sequence to
- * begin with rows of zeros in place of the learned rows; the input is copied to
- * insert these. */
+/* The input of an inner encode(). It expects each non-empty sequence to begin
+ * with rows of zeros for the learned rows, so the input is copied and these
+ * rows are inserted. */
 struct batch_room {
     int32_t *start, *types;
     float *input;
@@ -237,7 +238,7 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     return batch_lay_out(&unused, m, b, &at);
 }
 
-/* Copies the rows of sequence s, after rows of zeros in place of the learned
+/* Copies the rows of sequence s, preceded by rows of zeros for the learned
  * rows. */
 static void batch_sequence(const struct batch_room *r,
                            const struct attn_model *m,

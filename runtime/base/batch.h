@@ -6,21 +6,21 @@
 #include <stdint.h>
 
 enum {
-    ATTN_PAGE = 64,  /* positions in a page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; in a panel of keys, positions */
+    ATTN_PAGE = 64,  /* positions per page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel or, in a panel of keys, positions */
     ATTN_SELF = 0,   /* cache of the decoder's own keys */
     ATTN_CROSS = 1,  /* cache of the encoder's output; higher numbers: caches
                         of layers with another window or other sizes */
-    ATTN_CACHES = 16 /* most caches of a model */
+    ATTN_CACHES = 16 /* maximum caches of a model */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
  * parts - 1 and returns when all calls are done. The parts are independent:
- * they may run at once, in any order, or one after the other on one thread.
- * Results are bit-identical for any number of parts. A model uses fewer parts
- * if there is little work. */
+ * they may run in parallel, in any order, or in sequence on one thread. Results
+ * are bit-identical for any number of parts. A model uses fewer parts if there
+ * is little work. */
 struct attn_parallel {
-    int64_t parts; /* most parts; the arena has room for this number */
+    int64_t parts; /* maximum parts; the arena has room for this number */
     void *pool;    /* first argument of run() */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
@@ -51,13 +51,13 @@ struct attn_batch {
      * the cross tables */
     int64_t pool_pages[ATTN_CACHES], sources;
     const int32_t *prefix; /* [sequences] masking prefix: length of the part
-                              that all rows of the sequence see; NULL: none */
+                            * that all rows of the sequence can see; NULL:
+                            * none */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers, for a model that reads these
-                              instead of ids; the output also has the rows of
-                              the class token and the like, which the input
-                              lacks */
-    /* for a model of kind attention: rows of numbers; the keys have their own
+    const float *input;    /* rows of numbers, for a model that reads them
+                            * instead of ids; unlike the output, without rows
+                            * for learned tokens such as the class token */
+    /* for a model of `kind: attention`: rows of numbers; keys have their own
      * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;

@@ -12,14 +12,14 @@ ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
 ATTN_API int attn_check_parallel(const struct attn_parallel *p);
-/* Checks that a batch has the lengths that the model was compiled for. The
- * tables of the batch must be valid. `learned`: rows that each source sequence
- * lacks. */
+/* Checks that a batch has the lengths for which the model was compiled. The
+ * tables of the batch must be valid. `learned` is the number of rows that each
+ * source sequence lacks. */
 ATTN_API int attn_check_fixed(const struct attn_model *m,
                               const struct attn_batch *b, int decodes,
                               int64_t learned);
-/* Calls an inner entry if the batch has the lengths that the model was compiled
- * for. The source sequences include the learned rows. */
+/* Calls an inner entry if the batch has the lengths for which the model was
+ * compiled. The source sequences include the learned rows. */
 ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
                         const struct attn_batch *b, void *arena, int decodes);
 

@@ -1,5 +1,5 @@
-/* compiled_model.h: a compiled model: its kind, sizes and functions; and the
- * errors that all functions return.                                         */
+/* compiled_model.h: a compiled model (its kind, sizes and functions), and the
+ * errors that all functions return. */
 #ifndef ATTN_MODEL_1
 #define ATTN_MODEL_1
 
@@ -17,14 +17,14 @@ enum {
  * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
  * returns them. */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or no room for a result */
+    ATTN_ERROR_ROOM = -1,     /* too little memory or space for a result */
     ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
     ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
     ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
     ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
     ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
     ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0, or an
-                                 entry of another table that is out of range */
+                               * out-of-range entry in another table */
     ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
     ATTN_ERROR_OPTION = -9,   /* an option is out of range */
     ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
@@ -36,10 +36,10 @@ enum {
     ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
                                  weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
-                                 compiled-in one */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs from
+                               * the compiled-in one */
 };
-/* The most rows, sequences, tokens or threads. */
+/* Maximum number of rows, sequences, tokens or threads. */
 enum { ATTN_MOST = (1 << 29) - 1 };
 
 /* Layout of a cache's pages. Layers whose keys and values have the same sizes
@@ -50,8 +50,8 @@ struct attn_cache_layout {
     int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
     int64_t page_floats; /* floats of a page; 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* number of rows that a row attends to: itself and the
-                       rows just before it; 0: all */
+    int64_t window; /* number of rows that a row attends to: itself and those
+                     * just before it; 0: all */
     int64_t states; /* floats of the recurrent layers' states after one row.
                        A page ends in two copies, after its last even and its
                        last odd row, and zeros to a multiple of 16 floats */
@@ -66,24 +66,24 @@ struct attn_model {
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: it reads ids */
-    int64_t class_token; /* learned rows (class and distillation token) in
-                            front of each source sequence */
+    int64_t input_width; /* numbers per input row; 0: the model reads ids */
+    int64_t class_token; /* number of learned rows (class and distillation
+                          * token) before each source sequence */
     int64_t types;       /* number of token types; 0: the model reads none */
     /* Required sizes of each call; 0: any size. In order: rows of a source
-     * sequence (with the class token) or of a query; new rows of decode; keys
-     * that these attend to; sequences. */
+     * sequence (including the class token) or of a query; new rows of decode;
+     * keys that these rows attend to; sequences. */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
-    int64_t output_columns; /* numbers in a result row */
-    int64_t output_pooled;  /* 1: the result has one row for each sequence */
+    int64_t output_columns; /* numbers per result row */
+    int64_t output_pooled;  /* 1: the result has one row per sequence */
     int64_t weights_bytes;  /* size of the packed weights */
     const char *dtype;      /* format of most matrices: "f32", "int8", ... */
     uint64_t weights_hash;  /* hash of names, shapes and layout; the weights
                                file has the same hash */
     uint64_t spec_hash;     /* hash of everything that affects the results */
     const char *command;    /* the command that packs the weights */
-    int64_t bound_bytes;    /* size of the struct that bind() fills, with the
-                               tables that bind() computes */
+    int64_t bound_bytes;    /* size of the struct that bind() fills, including
+                             * the tables that bind() computes */
     int64_t caches; /* number of caches: at least ATTN_SELF and ATTN_CROSS */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);

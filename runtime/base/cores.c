@@ -1,4 +1,4 @@
-/* cores.c: counts the cores that threads can use. Two threads of one core share
+/* cores.c: counts the cores that threads can use. Two threads on one core share
  * its arithmetic units, and a control group may grant fewer cores than the
  * machine has. */
 #include "system.h"
@@ -53,7 +53,7 @@ static int64_t cores_of_group(void)
     return least;
 }
 
-/* Returns the first processor of the core that `cpu` belongs to. */
+/* Returns the first processor of the core to which `cpu` belongs. */
 static int cores_first(int cpu)
 {
     char path[128], line[256];

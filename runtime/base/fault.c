@@ -4,9 +4,9 @@
 
 #include "runtime/rt.h"
 
-/* Copies text, with each byte that is not printable ASCII written as \xHH.
- * Names come from outside; unescaped, they could break a message's line or
- * control a terminal. */
+/* Copies text, writing each byte that is not printable ASCII as \xHH. Names
+ * come from outside the program; unescaped, they could break a message's line
+ * or control a terminal. */
 static void escape(char *out, size_t size, const char *text)
 {
     size_t n = 0;

@@ -9,8 +9,8 @@
 /* Options of the logits processors, a table of functions that change each row
  * of logits before the search reads it. A logit of -INFINITY forbids a token.
  * Scores are computed from the changed logits, so the share of forbidden tokens
- * goes to the other tokens. Numbers, which options set, come before the lists.
- */
+ * goes to the other tokens. Options set only the numbers, which precede the
+ * lists. */
 struct attn_process {         /* zero turns an option off */
     int64_t min_length;       /* no end token before this many tokens */
     float repetition_penalty; /* 0 or 1: off */
@@ -18,19 +18,18 @@ struct attn_process {         /* zero turns an option off */
     const int32_t *suppress;       /* forbidden sequences, each as its
                                       length, then its tokens */
     int64_t suppress_size;         /* number of entries of suppress[] */
-    const int32_t *suppress_first; /* tokens forbidden as the first of an
-                                      answer, */
-    int64_t suppress_first_count;  /* answer, after any prefix; number of
-                                      these tokens */
+    const int32_t *suppress_first; /* tokens that may not be the first of an
+                                    * answer, after any prefix */
+    int64_t suppress_first_count;  /* number of these tokens */
     const int32_t *forbid; /* tokens that are never produced (start, pad);
                               the end token is allowed even if listed */
     int64_t forbid_count;
 };
 
-/* Sampling: draws a token instead of taking the best. The steps, in this order:
- * divide the logits by the temperature; keep the top_k best tokens; of these,
- * keep the best whose probabilities sum to top_p; of these, keep those at least
- * min_p times as probable as the best. Zero turns a step off. */
+/* Sampling: draws a token instead of taking the best. These steps are applied
+ * in order: divide the logits by the temperature; keep the top_k best tokens;
+ * of these, keep the best whose probabilities sum to top_p; of these, keep
+ * those at least min_p times as probable as the best. Zero turns a step off. */
 struct attn_sampling {
     float temperature;  /* 0: takes the best token */
     float top_p, min_p; /* each from 0 to 1; 0: off */
@@ -43,11 +42,11 @@ enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
 struct attn_search_options {
     int64_t beam;    /* hypotheses that stay open; 1: greedy */
-    int64_t results; /* number of hypotheses to return for each sentence */
+    int64_t results; /* number of hypotheses returned per sentence */
     int64_t rule, penalty;
     float alpha;
-    int64_t max_output;      /* most tokens of an answer, with the end token;
-                                0: the number of positions of the model */
+    int64_t max_output;      /* maximum tokens of an answer, with the end token;
+                              * 0: the model's number of positions */
     int64_t max_output_plus; /* if >= 0, another limit: source rows + this */
     int64_t max_input;       /* longer inputs are truncated; 0: no limit */
     float patience;          /* recorded rule: stops after round(beam *
@@ -64,8 +63,8 @@ struct attn_search_options {
 };
 
 struct attn_hypothesis {   /* one answer, in the search's arena */
-    const int32_t *tokens; /* answer without start and end token, but with the
-                              prefix */
+    const int32_t *tokens; /* without start and end token, but with the
+                            * prefix */
     int64_t n;
     int64_t ended;         /* 1: the end token came; 0: the limit was reached */
     float score;           /* after the length penalty */
@@ -74,13 +73,14 @@ struct attn_hypothesis {   /* one answer, in the search's arena */
 
 /* Reference-counted pages of keys and values, which sequences share. A slot is
  * one sequence's row in the table. Full pages are shared. If a second sequence
- * writes to a partly filled page, the page is copied up to its last used
+ * writes to a partly filled page, that page is first copied up to its last used
  * position. Pages that no later row reads are freed. */
 struct attn_cache_group { /* one of the model's caches */
     struct attn_cache_layout is;
     int64_t which;      /* index in the model's cache[] */
     float *pool;        /* [pages] page_floats each, 64-byte aligned */
-    int32_t *table;     /* [slots][width] page of each 64 positions of a slot */
+    int32_t *table;     /* [slots][width] page for each 64 positions of a
+                         * slot */
     int32_t *first;     /* [slots] first valid entry of each slot; earlier
                            pages are freed */
     int32_t *refs;      /* [pages] number of slots that use each page */
@@ -98,9 +98,10 @@ enum {
     ATTN_STREAM_FULL = -2 /* no space for a token, or no token is allowed */
 };
 
-struct attn_stream_room { /* memory that streams opened together share */
+struct attn_stream_room { /* memory shared by streams that were opened
+                           * together */
     struct attn_cache self, cross;
-    int64_t streams, width; /* number of streams; most tokens of each */
+    int64_t streams, width; /* number of streams; maximum tokens of each */
     int32_t source_rows;
     int32_t *tokens; /* [streams][width] tokens of each stream */
     int32_t *order;
@@ -128,8 +129,8 @@ struct attn_state_header { /* the first bytes of a saved stream */
     uint64_t hash;         /* hash of everything after this member */
     int64_t bytes;         /* size of the complete state */
     uint64_t model;        /* hash of the model's sizes, spec and weights */
-    int64_t tokens, lead, read, source_rows; /* members of these names in the
-                                                stream; rows of the source */
+    int64_t tokens, lead, read, source_rows; /* members with these names in the
+                                              * stream; rows of the source */
     /* The rest: int32_t tokens[]; the pages of each self cache, then of
      * each cross cache, from the first page that a later row may read; the
      * states of recurrent layers. */

@@ -1,5 +1,5 @@
-/* hash.c: XXH64, the hash of Yann Collet's xxHash. It keeps four independent
- * sums, each over every fourth word, and thus runs at the speed of memory. */
+/* hash.c: XXH64, the hash of Yann Collet's xxHash. It computes four independent
+ * sums, each over every fourth word, and so runs at memory speed. */
 #include "runtime/core.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* math.c: exp and log, because those of C libraries differ in their last bits.
- * Both are bit-identical to the functions of the kernels; attn_exp also covers
- * results up to the largest float. */
+/* math.c: exp and log, because C libraries differ in their last bits. Both are
+ * bit-identical to the functions in the kernels; attn_exp also covers results
+ * up to the largest float. */
 #include "runtime/core.h"
 
 #include <math.h>
@@ -79,7 +79,7 @@ ATTN_API float attn_log_probability(float logit, float log_sum_exp)
     return p;
 }
 
-/* True if any element is above `least`. Has no branch, so that compilers
+/* True if any element is above `least`. Contains no branch, so that compilers
  * vectorise it. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least)
 {

@@ -1,8 +1,8 @@
-/* memory.c: lays out arrays one after the other in the caller's memory. */
+/* memory.c: lays out consecutive arrays in the caller's memory. */
 #include "runtime/core.h"
 
-/* Most bytes; far below INT64_MAX, so that a few sums of sizes cannot
- * overflow. */
+/* Maximum number of bytes, far below INT64_MAX, so that a few sums of sizes
+ * cannot overflow. */
 static const int64_t memory_most = INT64_MAX / 16;
 
 ATTN_API int64_t attn_min(int64_t a, int64_t b)

@@ -1,4 +1,4 @@
-/* memory.h: splits the caller's memory into arrays; hashes memory. */
+/* memory.h: splits the caller's memory into arrays, and hashes memory. */
 #ifndef ATTN_MEMORY_1
 #define ATTN_MEMORY_1
 
@@ -10,8 +10,8 @@
 
 /* ---- memory.c ---- */
 
-/* Lays out arrays in the caller's memory, each at a multiple of 64 bytes. If
- * base is NULL, it only counts bytes, so the same code computes sizes. */
+/* Lays out arrays in the caller's memory, each aligned to 64 bytes. If `base`
+ * is NULL, only counts bytes, so that the same code computes sizes. */
 struct attn_memory {
     char *base;
     int64_t used; /* bytes so far; -1: the size overflowed */
@@ -24,7 +24,8 @@ ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
 ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
 ATTN_API int64_t attn_min(int64_t a, int64_t b);
 ATTN_API int64_t attn_max(int64_t a, int64_t b);
-/* Returns the number of parts that an arena needs space for; 1 if p is NULL. */
+/* Returns the number of parts for which an arena needs space; 1 if p is
+ * NULL. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p);
 
 /* ---- hash.c ---- */

@@ -1,10 +1,10 @@
-/* pool.c: threads that run the parts of a call. Each free thread, the caller
- * included, takes the next part, so a thread that the system delays holds up
- * only its own part.
+/* pool.c: threads that run the parts of a call. Each free thread, including the
+ * caller, takes the next part, so a thread that the system delays holds up only
+ * its own part.
  *
  * An idle thread polls for work for 50 us, then sleeps on a futex (on systems
  * without one, on a condition variable). So it stays awake between the steps of
- * a model, and costs nothing while the model waits for its next input.      */
+ * a model, and costs nothing while the model waits for its next input. */
 #include "system.h"
 
 #include "pool.h"
@@ -12,11 +12,11 @@
 #ifdef ATTN_ATOMICS
 enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
 
-/* `turn` packs three numbers: the number of the call in the upper 32 bits,
- * then its number of parts and the next part to take, POOL_BITS bits each.
- * A thread takes a part by a compare-exchange of all three, so it never
- * takes a part of another call. The function of a call stays valid until
- * all parts are done. */
+/* `turn` packs three numbers: the number of the call in the upper 32 bits, then
+ * its number of parts and the next part to take, POOL_BITS bits each. A thread
+ * takes a part with a compare-exchange of all three, so it never takes a part
+ * of another call. The function of a call stays valid until all parts are
+ * done. */
 enum { POOL_BITS = 16 };
 
 struct attn_pool {

@@ -1,21 +1,21 @@
-/* pool.h: threads that run the parts of a model's calls, and the number of
- * threads that are useful. attnc contains them; an emitted file contains them
- * if ATTNC_MAIN or ATTNC_THREADS is defined. */
+/* pool.h: threads that run the parts of a model's calls, and the useful number
+ * of threads. This code is in attnc, and in an emitted file if ATTNC_MAIN or
+ * ATTNC_THREADS is defined. */
 #ifndef ATTN_POOL_1
 #define ATTN_POOL_1
 
 #include "memory.h"
 
-enum { ATTN_POOL_MOST = 256 }; /* most threads of a pool */
+enum { ATTN_POOL_MOST = 256 }; /* maximum threads of a pool */
 
 struct attn_pool;
 
-/* Opens a pool of `threads` threads, the calling thread included, 1 to
- * ATTN_POOL_MOST. If the system refuses some of them, the pool has fewer:
+/* Opens a pool of `threads` threads, including the calling thread, 1 to
+ * ATTN_POOL_MOST. If the system refuses some of them, the pool has fewer, and
  * attn_pool_refused() returns the reason. Returns NULL if memory runs out. */
 ATTN_API struct attn_pool *attn_pool_open(int64_t threads);
 ATTN_API void attn_pool_close(struct attn_pool *p); /* p may be NULL */
-/* Returns the pool in the form that a batch or a search takes; `parts` is its
+/* Returns the pool as an argument for a batch or a search; `parts` is its
  * number of threads. A call within another call, or from a second thread while
  * one is running, runs all its parts on its own thread. */
 ATTN_API const struct attn_parallel *

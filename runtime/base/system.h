@@ -1,5 +1,5 @@
-/* system.h: the system headers of threads and of the program. An emitted file
- * begins with these, because _GNU_SOURCE must precede all headers.          */
+/* system.h: the system headers for threads and for the program. They are at the
+ * top of an emitted file, because _GNU_SOURCE must precede all headers. */
 #ifndef ATTN_SYSTEM_1
 #define ATTN_SYSTEM_1
 

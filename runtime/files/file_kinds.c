@@ -1,6 +1,6 @@
 /* file_kinds.c: a table of the kinds of files that a user may name as an input
- * or an output. The kind of a file follows from its first bytes or from the end
- * of its name. */
+ * or an output. The first bytes of a file or the end of its name determine its
+ * kind. */
 #include "file_kinds.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* file_kinds.h: the kinds of files: what each kind is, what the user can do
- * with it if attnc expects another kind, and if an output may replace it. Each
+/* file_kinds.h: the kinds of files: what each kind is, how the user can proceed
+ * if attnc expects another kind, and if an output may replace the file. Each
  * kind is a row of file_kinds.c. */
 #ifndef ATTNC_FILE_KINDS_H
 #define ATTNC_FILE_KINDS_H
@@ -30,8 +30,8 @@ typedef struct {
     const char *remedy[AskedKinds];
 } FileKind;
 
-/* Returns the first row whose bytes are in the n bytes of `head`, or whose
- * endings include that of the path. Returns NULL if there is none. */
+/* Returns the first row whose bytes occur in the n bytes of `head`, or one of
+ * whose endings is that of the path. Returns NULL if there is none. */
 const FileKind *kind_of(const char *path, const char *head, size_t n);
 
 #endif

@@ -26,8 +26,8 @@ static bool cannot(Fault *why, const char *path, const char *what)
 enum { MaxMapped = 64 };
 
 /* The mapped files of all threads; NULL: a free slot. The table is static
- * because the handler of SIGBUS, which reports a truncated file, has no
- * argument for it. */
+ * because the SIGBUS handler, which reports a truncated file, has no argument
+ * for it. */
 static _Atomic(const File *) mapped_files[MaxMapped];
 
 static bool watch(const File *f)
@@ -131,7 +131,7 @@ static int open_regular(File *f, const char *path, FileUse use, Fault *why)
     return -1;
 }
 
-/* Reads up to `size` bytes and returns how many were read: fewer if the file
+/* Reads up to `size` bytes and returns their number, which is lower if the file
  * was truncated meanwhile. Returns -1, with errno, if reading fails. */
 static ssize_t read_whole(int fd, unsigned char *to, size_t size)
 {

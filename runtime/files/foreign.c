@@ -1,5 +1,5 @@
-/* foreign.c: reports what kind of file of another program a file is, and how
- * the user gets the kind that attnc expects from it (file_kinds.c). */
+/* foreign.c: reports the kind of another program's file, and how the user gets
+ * the kind that attnc expects (file_kinds.c). */
 #define _POSIX_C_SOURCE 200809L
 #include "foreign.h"
 

@@ -1,8 +1,8 @@
 /* guard.c: protects inputs. No output replaces a file that the command reads
  * nor, without --force, a file that looks like an input. Files that were read
- * are remembered by device and inode. Future outputs are remembered by path,
- * because the file at the path may change. A conflict is reported when the
- * second of the two is registered, before any work is done. */
+ * are identified by device and inode, future outputs by path, because the file
+ * at the path may change. A conflict is reported when the second of the two is
+ * registered, before any work is done. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,8 +56,8 @@ static bool conflict(const char *path, Fault *why)
                  path);
 }
 
-/* True if both uses are the same and neither is a plain input: then the command
- * both reads and writes the file on purpose. */
+/* True if both uses are the same and neither is a plain input, which means that
+ * the command reads and writes the file on purpose. */
 static bool may_share(FileUse a, FileUse b)
 {
     return a == b && a != UseInput;
@@ -67,8 +67,8 @@ void guard_begin(void)
 {
     struct stat st;
     Fault unused;
-    /* The list may be that of a command that ended by exit(), whose memory may
-     * be gone: forget it without freeing it. */
+    /* The list may belong to a command that ended by exit(), whose memory may
+     * be gone, so forget the list without freeing it. */
     guard.at = NULL;
     guard.n = guard.capacity = 0;
     guard.force = guard.refused = false;
@@ -147,8 +147,8 @@ bool guard_operand(const char *path, FileUse use, Fault *why)
 
 /* ---- writing ---- */
 
-/* Returns the kind of input that the file looks like, or NULL if it does not
- * look like an input or cannot be read. */
+/* Returns the kind of input that the file resembles, or NULL if it resembles
+ * none or cannot be read. */
 static const char *looks_like(const char *path, size_t size)
 {
     const char *kind = NULL;

@@ -10,8 +10,8 @@
 
 #define LOOKS_TOKENIZER "a tokenizer that attnc did not write"
 
-/* number of bytes inspected; number of bytes in which an emitted file has its
- * title; minimum lines of a list of words that may be a vocabulary */
+/* bytes inspected; bytes at the start of an emitted file that contain its
+ * title; minimum lines of a word list that may be a vocabulary */
 enum { LOOKS_HEAD = 1 << 16, LOOKS_TITLE = 1 << 10, LOOKS_WORDS = 100 };
 
 struct looks_row {

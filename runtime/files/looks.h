@@ -11,7 +11,7 @@ enum { ATTN_MARK_BYTES = sizeof ATTN_MARK - 1 + 16 + 1 };
 
 /* Returns a description, such as "weights that attnc did not write", if the
  * file looks like an input of attnc. Returns NULL for all other files: empty
- * ones, pictures, tables, and files that attnc wrote and nobody edited. */
+ * files, pictures, tables, and unedited files that attnc wrote. */
 ATTN_API const char *attn_looks_like(const char *path, const char *at,
                                      int64_t bytes);
 

@@ -1,8 +1,8 @@
 /* output.c: writes files that appear complete or not at all. Bytes go to
  * .NAME.tmp.PID.RANDOM in the target's folder. When all are written, fsync and
- * rename put the file in place. An unfinished file is removed on every failure,
- * and when a signal ends the process. "-" is stdout. It gets bytes immediately,
- * as do pipes, /dev/null and the descriptors in /dev/fd. */
+ * rename put the file in place. Every failure, and a signal that ends the
+ * process, removes an unfinished file. "-" is stdout, which receives bytes
+ * immediately, as do pipes, /dev/null and the descriptors in /dev/fd. */
 #define _GNU_SOURCE /* getentropy, sync_file_range */
 #include <dirent.h>
 #include <errno.h>
@@ -62,7 +62,8 @@ static void forget(const char *temp)
     replace(temp, NULL);
 }
 
-/* Removes all temporary files. Calls only what is safe in a signal handler. */
+/* Removes all temporary files. Makes only calls that are safe in a signal
+ * handler. */
 static void remove_temps(void)
 {
     for (int i = 0; i < MaxTemps; i++) {
@@ -73,7 +74,7 @@ static void remove_temps(void)
 }
 
 /* Removes the files and raises the signal again. SA_RESETHAND has restored the
- * default action, which takes place when this handler returns. */
+ * default action, which is executed when this handler returns. */
 static void on_signal(int sig)
 {
     void (*const also)(void) = atomic_load(&unfinished.on_signal);
@@ -133,8 +134,8 @@ bool is_stream(const char *path)
     return path && (attn_descriptor(path) >= 0 || is_pipe(path));
 }
 
-/* If an earlier write failed, errno may be that of another call by now. Writing
- * one more byte sets it to the reason. */
+/* If an earlier write failed, errno may have been changed by another call.
+ * Writing one more byte sets it to the reason. */
 bool stream_flush(FILE *to, Fault *why)
 {
     const bool lost = ferror(to);
@@ -199,7 +200,8 @@ static int folder_length(const Output *o)
     return slash ? (int)(slash + 1 - o->path) : 0;
 }
 
-/* The name is cut, because a temporary name may have at most 255 bytes. */
+/* The name is truncated, because a temporary name may have at most 255
+ * bytes. */
 #define TEMP_NAME ".%.200s.tmp."
 
 static bool set_temp(Output *o)

@@ -18,8 +18,8 @@ enum {
 struct attn_handle {
     const struct attn_model *model;
     void *memory;               /* the block that contains this struct */
-    int failed;                 /* error of attn_open(), which every call then
-                                 * returns with `why` */
+    int failed;                 /* error of attn_open(), which all calls then
+                                 * return, with the message `why` */
     char why[ATTN_PACKED_TEXT]; /* error message of the last call, or "" */
     struct handle_file file;
     void *bound;
@@ -27,17 +27,17 @@ struct attn_handle {
     const void *source, *target; /* vocabularies, or NULL */
 #endif
     const struct attn_parallel *parallel; /* threads for calls; NULL: one */
-    struct attn_parallel threads;         /* used if the model starts threads:
-                                           * has their number */
+    struct attn_parallel threads;         /* used if the model starts threads;
+                                           * contains their number */
     void *pool;                           /* thread pool, or NULL */
     int64_t input, output;                /* maximum lengths of input and
                                            * output, in tokens or rows */
     int64_t beam, text; /* maximum hypotheses, and bytes of a text */
     void *tokens;       /* block for ids and scores; its size depends on the
                          * vocabularies */
-    int64_t most;       /* maximum number of ids of a text */
-    int32_t *ids, *target_ids; /* in a model that only encodes, target_ids are
-                                * token types */
+    int64_t most;       /* maximum ids per text */
+    int32_t *ids, *target_ids; /* target_ids are token types in a model that
+                                * only encodes */
     float *scores;             /* scores of a target's tokens */
 #if ATTN_HAS_TEXT
     void *words; /* memory of the tokenizer */
@@ -109,7 +109,7 @@ static int64_t handle_text(const struct attn_handle *h)
     return HANDLE_TOKEN * attn_max(h->input, h->output) + HANDLE_TOKEN;
 }
 
-/* Runs all parts one after the other on the calling thread. */
+/* Runs all parts in sequence on the calling thread. */
 static void handle_run(void *pool, int64_t parts,
                        void (*part)(void *arg, int64_t part, int64_t parts),
                        void *arg)
@@ -397,8 +397,8 @@ static int64_t handle_how(const struct attn_handle *h)
     return h->model->kind == ATTN_DECODER ? ATTN_STARTED : 0;
 }
 
-/* Converts a text that is to be answered to ids; an empty text has none.
- * Returns their number, or an error. */
+/* Converts a text to be answered to ids; an empty text has none. Returns their
+ * number, or an error. */
 static int64_t handle_question(struct attn_handle *h, const char *text,
                                int64_t bytes)
 {

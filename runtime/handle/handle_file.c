@@ -1,5 +1,5 @@
-/* handle_file.c: opens the weights of a model, which are embedded in the C
- * file, or are a file that is mapped or, without mmap(), read. */
+/* handle_file.c: opens the weights of a model. They are embedded in the C file,
+ * or in a file that is mapped or, without mmap(), read. */
 #include "runtime/core.h"
 #include "handle_system.h"
 

@@ -1,4 +1,4 @@
-/* handle_generate.c: the functions of a handle whose model generates. */
+/* handle_generate.c: functions of a handle for a model that generates. */
 
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
@@ -41,7 +41,7 @@ handle_choice(const struct attn_handle *h,
     return o;
 }
 
-/* Returns the maximum tokens in a stream whose source, or a decoder's prompt,
+/* Returns the maximum tokens of a stream whose source, or a decoder's prompt,
  * has n tokens. */
 static int64_t handle_stream_tokens(const struct attn_handle *h,
                                     const struct attn_search_options *o,
@@ -243,7 +243,7 @@ ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
 
 /* ---- generate ---- */
 
-struct handle_answer { /* an answer that is passed on as it grows */
+struct handle_answer { /* an answer passed to a callback as it grows */
     attn_take_id *take_id;
 #if ATTN_HAS_TEXT
     attn_take_text *take_text; /* called if take_id is NULL */
@@ -255,7 +255,7 @@ struct handle_answer { /* an answer that is passed on as it grows */
 };
 
 #if ATTN_HAS_TEXT
-/* Passes the text that a token adds to the callback. Returns 0 or an error. */
+/* Passes to the callback the text that a token adds. Returns 0 or an error. */
 static int handle_give_text(struct attn_handle *h, struct handle_answer *a,
                             int32_t id)
 {
@@ -321,8 +321,8 @@ static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
     return wrong;
 }
 
-/* Answers, and passes the tokens on. With several hypotheses, no token is
- * certain before the search ends. Returns 0 or an error. */
+/* Answers, and passes the tokens to the callback. With several hypotheses, no
+ * token is certain before the search ends. Returns 0 or an error. */
 static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
                           const struct attn_search_options *asked,
                           struct handle_answer *a)

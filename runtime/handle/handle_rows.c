@@ -1,4 +1,4 @@
-/* handle_rows.c: the functions of a handle whose model answers with rows of
+/* handle_rows.c: functions of a handle for a model that answers with rows of
  * numbers. */
 
 static int handle_sizes(struct attn_handle *h,
@@ -10,7 +10,8 @@ static int handle_sizes(struct attn_handle *h,
     if (o->max_output != 0 || o->beam != 0)
         return handle_fail(h, ATTN_ERROR_OPTION,
                            "max_output, beam: %s generates nothing", m->name);
-    if (m->kind == ATTN_ATTENTION) /* the limit is for both queries and keys */
+    if (m->kind == ATTN_ATTENTION) /* the limit applies to both queries and
+                                    * keys */
         return handle_size(h, "max_input", o->max_input,
                            attn_max(m->max_source, m->max_target), &h->input);
     return handle_size(h, "max_input", o->max_input, most, &h->input);

@@ -1,6 +1,5 @@
-/* handle_system.h: the headers of the system that an open model uses. They are
- * at the top of an emitted file, because the macros must precede all
- * headers. */
+/* handle_system.h: the system headers for an open model. They are at the top of
+ * an emitted file, because the macros must precede all headers. */
 #ifndef ATTN_HANDLE_SYSTEM_1
 #define ATTN_HANDLE_SYSTEM_1
 

@@ -1,4 +1,4 @@
-/* descriptor.c: file names that stand for descriptors that are already open. */
+/* descriptor.c: file names that refer to descriptors that are already open. */
 #include "descriptor.h"
 
 #include <stdint.h>

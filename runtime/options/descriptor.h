@@ -1,4 +1,4 @@
-/* descriptor.h: file names that stand for descriptors that are already open. */
+/* descriptor.h: file names that refer to descriptors that are already open. */
 #ifndef ATTN_DESCRIPTOR_1
 #define ATTN_DESCRIPTOR_1
 

@@ -1,14 +1,14 @@
-/* option_hints.c: suggests what the user meant by an option that a command does
- * not have. */
+/* option_hints.c: suggests the intended option if a command does not have the
+ * given one. */
 #include "settings.h"
 
 #include <string.h>
 
 enum { HINT_BYTES = 64 };
 
-/* Writes a word in the form in which names are compared: "-Max_Tokens=3"
- * becomes "--max-tokens". A single letter stays as it is, because -V and -v are
- * different options. */
+/* Writes a word in a normal form, so that names can be compared:
+ * "-Max_Tokens=3" becomes "--max-tokens". A single letter is not changed,
+ * because -V and -v are different options. */
 static void hint_form(const char *word, char form[HINT_BYTES])
 {
     const size_t length = strcspn(word, "=");
@@ -57,8 +57,8 @@ struct hint { /* the best match so far */
     int distance;
 };
 
-/* Stores the answer if the name, of n bytes, is nearer than all names
- * before. */
+/* Stores the answer if the name, of n bytes, is nearer than all previous
+ * names. */
 static void hint_try(struct hint *h, const char *name, size_t n,
                      const char *answer)
 {

@@ -44,7 +44,7 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
     o->max_input = s->max_input;
     o->patience = s->patience;
     o->want_scores = s->scores;
-    /* Lists, which follow the numbers, are the spec's. */
+    /* Copies only the numbers; the lists after them stay those of the spec. */
     memcpy(&o->process, &s->process, offsetof(struct attn_process, suppress));
     o->sampling = s->sampling;
     o->sampling.temperature = attn_settings_temperature(s);

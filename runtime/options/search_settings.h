@@ -7,8 +7,8 @@
 
 /* Returns the temperature; 0 means always the most likely token. */
 ATTN_API float attn_settings_temperature(const struct attn_settings *s);
-/* Changes `o`, the search settings of the spec, by the options. `stated`: the
- * spec sets the beam. */
+/* Applies the options to `o`, the spec's search settings. `stated` is true if
+ * the spec sets the beam. */
 ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
                                   int64_t seed, struct attn_search_options *o);
 /* Returns a message about options that cannot be combined, or NULL if all can.

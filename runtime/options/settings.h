@@ -1,5 +1,5 @@
 /* settings.h: options of a search, for attnc and for emitted programs;
- * option_rows.h has a row for each member. Also declares texts of messages, and
+ * option_rows.h has a row for each member. Also declares message texts, and
  * hints for unknown options. */
 #ifndef ATTN_SETTINGS_1
 #define ATTN_SETTINGS_1
@@ -10,7 +10,7 @@
 #include "runtime/base/generate.h"
 #include "runtime/base/memory.h"
 
-/* The ways to use a model. Each option lists those that it applies to. */
+/* The ways to use a model. Each option lists the uses to which it applies. */
 enum {
     ATTN_FOR_LINES = 1,
     ATTN_FOR_PROMPT = 2,
@@ -57,14 +57,16 @@ struct attn_options {        /* the options that a command accepts */
 /* True if the answer begins with something that the command accepts. */
 ATTN_API bool attn_hint_applies(const char *answer,
                                 const struct attn_options *o);
-/* How far a hint may be from the word; each level includes those before it. */
+/* Maximum distance of a hint from the word; each level includes those before
+ * it. */
 enum {
     ATTN_HINT_NAMED, /* another spelling, or another tool's name */
     ATTN_HINT_BEGUN, /* the beginning of a name */
     ATTN_HINT_NEAR   /* a name one or two letters away */
 };
-/* Returns what the user meant by an option that the command does not have: a
- * name in `o`, or the answer of a synonym. NULL if nothing is similar. */
+/* Returns the likely meaning of an option that the command does not have: a
+ * name in `o`, or the answer of a synonym. Returns NULL if nothing is
+ * similar. */
 ATTN_API const char *attn_option_hint(const char *word,
                                       const struct attn_options *o, int how);
 

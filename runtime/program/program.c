@@ -12,8 +12,8 @@ static int64_t program_wrong(struct program *p, const char *fmt, ...)
     return -1;
 }
 
-/* Flushes `to`. If an earlier write failed, errno may be that of another call
- * by now, so writes one more byte, which sets it to the reason. */
+/* Flushes `to`. If an earlier write failed, errno may have been changed by
+ * another call, so writes one more byte, which sets errno to the reason. */
 static void program_flush(struct program *p, FILE *to)
 {
     const int lost = ferror(to);
@@ -45,7 +45,7 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     return at;
 }
 
-/* Frees all memory of the program, except for the model's. */
+/* Frees all memory of the program, except the model's. */
 static void program_free(struct program *p)
 {
     free(p->items.at);

@@ -16,8 +16,8 @@
 #include "runtime/text/input_lines.h"
 
 enum {
-    PROGRAM_PARTS = 32,  /* maximum parts that are answered together */
-    PROGRAM_ROWS = 8192, /* rows after which a batch takes no more parts */
+    PROGRAM_PARTS = 32,  /* maximum parts per batch */
+    PROGRAM_ROWS = 8192, /* no part is added to a batch with this many rows */
     PROGRAM_FILES = 2    /* maximum mapped files: weights and a state */
 };
 
@@ -31,7 +31,7 @@ struct program_list {
     int64_t n;
 };
 
-/* How a text is encoded. Token ids need no encoding. */
+/* The encoding of a text. Token ids need none. */
 enum {
     TOKENS_LINE,  /* a complete text, with the vocabulary's template */
     TOKENS_PLAIN, /* a complete text, without the template */
@@ -74,16 +74,17 @@ struct program {
     int bad[PROGRAM_PARTS];           /* [parts]: rejected, so not answered */
     int64_t last[PROGRAM_PARTS];      /* [parts]: number of the last line */
     int refused;                      /* the part read has an invalid line */
-    int64_t beyond; /* rows of that part beyond the maximum: dropped */
+    int64_t beyond; /* excess rows of that part, which are dropped */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct room types; /* token types of the items, for --pairs */
-    int64_t more;      /* ids that a pair has besides those of its texts */
+    int64_t more;      /* ids of a pair in addition to those of its texts */
     struct attn_pool *pool;
     const struct attn_parallel *parallel; /* threads for calls; NULL: one */
 };
 
-struct score_pair { /* ids of an input, and of an output with its end token */
+struct score_pair { /* ids of an input, and of an output including its end
+                     * token */
     int32_t *ids, *target;
     int64_t n, target_n;
 };
@@ -93,7 +94,7 @@ enum { OPTION_FLAG, OPTION_WHOLE, OPTION_REAL, OPTION_TEXT, OPTION_LIST };
 struct program_option {
     const char *group, *name;
     const char *takes; /* placeholder of the value; NULL: no value */
-    int kind, use;     /* kind of the option; uses that it applies to, bits
+    int kind, use;     /* kind of the option; uses to which it applies, as bits
                         * ATTN_FOR_LINES etc. */
     size_t at;         /* offset of the value in struct program */
     double least, most, default_value;

@@ -1,8 +1,8 @@
-/* program_answers.c: starts the kind of answers that the options select, for a
- * model that generates. */
+/* program_answers.c: starts the kind of answering that the options select, for
+ * a model that generates. */
 
-/* Holds a conversation, if the model has the chat template and vocabulary that
- * this needs. */
+/* Holds a conversation, if the model has the required chat template and
+ * vocabulary. */
 static void program_chat(struct program *p)
 {
     program_prepare(p);

@@ -1,7 +1,7 @@
-/* program_generate.c: answers each line by a search, whose settings come from
+/* program_generate.c: answers each line with a search, whose settings come from
  * the spec and the options. All lines of a batch are searched together. */
 
-static struct { /* static, because only the files that generate need it */
+static struct { /* static, because only files for generation need it */
     struct attn_search_options o;
     int64_t answered, fewer; /* number of lines answered; of those with fewer
                               * than --nbest answers */
@@ -27,8 +27,8 @@ static int program_use(struct program *p)
 
 /* ---- options ---- */
 
-/* Appends the tokens of an option's text to r, which has n tokens. Returns how
- * many were appended; 0 after a message. */
+/* Appends the tokens of an option's text to r, which has n tokens. Returns the
+ * number of appended tokens, or prints a message and returns 0. */
 static int64_t option_tokens(struct program *p, const char *option,
                              const char *text, struct room *r, int64_t n)
 {
@@ -102,7 +102,7 @@ static int64_t program_question(struct program *p, const char *line,
 }
 
 /* Checks that the model has room for the rows of a part and an answer. Returns
- * how many rows are kept, or -1 with p->why. */
+ * the number of rows to keep, or -1 with p->why. */
 static int64_t program_part(struct program *p, int64_t rows)
 {
     const struct attn_search_options *o = &search.o;
@@ -159,8 +159,8 @@ static void print_answer(struct program *p, const struct attn_hypothesis *h,
 }
 
 /* Searches for answers to the parts that are questions. Sets asks[i] if part i
- * is one, and writes out[] and found[] for the questions in order. Returns 0
- * after a message. */
+ * is a question, and writes out[] and found[] for the questions in order. On
+ * failure, prints a message and returns 0. */
 static int program_find(struct program *p, int *asks, int64_t *found,
                         struct attn_hypothesis *out)
 {

@@ -3,7 +3,7 @@
 /* ---- tokens ---- */
 
 #if ATTN_HAS_TEXT
-/* True if this side reads and writes text instead of ids. */
+/* True if this side reads and writes text, not ids. */
 static int is_text(const struct program *p, const struct attn_side *s)
 {
     return !p->ids && s->block;
@@ -66,8 +66,8 @@ static int64_t program_tokens(struct program *p, const struct attn_side *s,
 
 /* ---- lines ---- */
 
-/* Reads the next line, as attn_next_line(). If it returns LINE_LONG, p->why is
- * set. */
+/* Reads the next line, like attn_next_line(). If the result is LINE_LONG, sets
+ * p->why. */
 static int program_line(struct program *p, int wait, const char **text,
                         int64_t *n)
 {

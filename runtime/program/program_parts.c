@@ -1,4 +1,4 @@
-/* program_parts.c: collects lines in parts, and answers them in batches. */
+/* program_parts.c: collects lines into parts, and answers them in batches. */
 
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)

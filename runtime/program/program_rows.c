@@ -1,8 +1,8 @@
-/* program_rows.c: answers with rows of numbers. An encoder prints one row per
- * token of a line or, if it pools, one row; attention prints one row per query.
- * An empty line follows. */
+/* program_rows.c: answers with rows of numbers, followed by an empty line. An
+ * encoder prints one row per token of a line or, if it pools, one row;
+ * attention prints one row per query. */
 
-/* program_generate.c describes the functions that both files have. */
+/* program_generate.c describes the functions that both files define. */
 static int program_use(struct program *p)
 {
     if (p->pairs && p->ids)
@@ -54,8 +54,8 @@ static const char *pair_tab(struct program *p, const char *line, int64_t bytes)
     return NULL;
 }
 
-/* Checks that the model has the token types of these n tokens. Returns n, or
- * -1. */
+/* Checks that the model supports the token types of these n tokens. Returns n,
+ * or -1. */
 static int64_t pair_types(struct program *p, const int32_t *types, int64_t n)
 {
     for (int64_t i = 0; i < n && p->m->types > 1; i++)
@@ -127,8 +127,8 @@ static int64_t program_part(struct program *p, int64_t rows)
                          blocks ? "" : "; --max-input=N cuts it");
 }
 
-/* Checks the three blocks of a question: there must be as many keys as values.
- * Returns 0, after a message, if not. */
+/* Checks the three blocks of a question: the numbers of keys and values must be
+ * equal. Prints a message and returns 0 if they differ. */
 static int program_blocks(struct program *p)
 {
     const int32_t *s = p->start;
@@ -149,7 +149,7 @@ static int program_blocks(struct program *p)
     return 0;
 }
 
-/* Returns how many rows the result has for a sequence of `rows` rows. */
+/* Returns the number of result rows for a sequence of `rows` rows. */
 static int64_t program_results(const struct program *p, int64_t rows)
 {
     if (rows == 0 || p->m->output_pooled)
@@ -179,8 +179,8 @@ static void program_rows(struct program *p, struct attn_batch *b)
         program_fail(p, 70, "internal error: %s", attn_error_text(error));
 }
 
-/* Prints the answer to a part. Prints numbers that are not finite too, but
- * warns about them. */
+/* Prints the answer to a part. Prints numbers that are not finite too, with a
+ * warning. */
 static void print_rows(struct program *p, int64_t part, const float *x,
                        int64_t rows)
 {

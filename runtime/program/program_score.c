@@ -2,8 +2,7 @@
  * answer is the log-probability of the output, a tab, and the log-probability
  * of each token, including the end token. */
 
-/* Sets p->why to the reason why the model does not accept a pair. Returns
- * -1. */
+/* Sets p->why to the reason for which the model rejects a pair. Returns -1. */
 static int64_t score_refuse(struct program *p, const struct score_pair *x)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
@@ -35,7 +34,7 @@ static int64_t score_refuse(struct program *p, const struct score_pair *x)
                          target_n, most);
 }
 
-/* Prints the answer to a pair. Returns -1, with p->why, if it has none. */
+/* Prints the answer to a pair. Returns -1 with p->why if there is none. */
 static int64_t score_ids(struct program *p, const struct score_pair *x)
 {
     int error = -1;

@@ -1,6 +1,6 @@
 /* program_state.c: writes the file of --save-state, which appears complete or
- * not at all. It never replaces a file that the program reads, except for that
- * of --load-state, nor a file that is neither empty nor a saved state. */
+ * not at all. It never replaces a file that the program reads, except the file
+ * of --load-state, nor any file that is neither empty nor a saved state. */
 
 enum {
     STATE_PATH = 4096 + 256

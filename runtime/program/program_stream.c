@@ -1,6 +1,6 @@
 /* program_stream.c: --prompt. Answers one text token by token; for a decoder,
- * prints the prompt first. The state after the answer can be saved. This
- * program or attnc run can load it and continue. */
+ * prints the prompt first. The state after the answer can be saved, so that
+ * this program or attnc run can load it and continue. */
 #include "runtime/options/descriptor.h"
 
 struct program_stream {
@@ -69,7 +69,7 @@ static void stream_prompt(struct program *p, struct program_stream *r)
         r->n = attn_min(r->n, search.o.max_input);
 }
 
-/* Returns the maximum tokens of the stream; `lead` of these precede the
+/* Returns the maximum tokens of the stream, `lead` of which precede the
  * answer. */
 static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
 {
@@ -86,8 +86,8 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
     return room;
 }
 
-/* Opens the stream in p->found, for a source of `rows` rows and with room for
- * `tokens` tokens: restores the state, if there is one, and passes the tokens
+/* Opens the stream in p->found, for a source of `rows` rows, with room for
+ * `tokens` tokens. Restores the state, if there is one, and passes the tokens
  * at p->items. Returns 0 or an error. */
 static int stream_open(struct program *p, struct program_stream *r,
                        int64_t rows, int64_t tokens)
@@ -125,8 +125,8 @@ static int stream_open(struct program *p, struct program_stream *r,
     return wrong ? wrong : attn_stream_feed(&r->s, p->items.at, r->n);
 }
 
-/* Opens the stream and passes the prefix, which counts as part of the answer,
- * for a decoder too. */
+/* Opens the stream and passes the prefix, which counts as part of the answer
+ * even for a decoder. */
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
@@ -216,8 +216,8 @@ static void stream_ends(struct program *p, struct program_stream *r)
 /* ---- answer ---- */
 
 #if ATTN_HAS_TEXT
-/* Prints the text that a token adds. If id is -1, prints the bytes held back so
- * far. */
+/* Prints the text that a token adds. If `id` is -1, prints the bytes held back
+ * so far. */
 static void stream_print_text(struct program *p, struct program_stream *r,
                               int32_t id)
 {
@@ -255,7 +255,7 @@ static void stream_print(struct program *p, struct program_stream *r,
 }
 
 /* Prints a decoder's prompt, with which its text begins, and the prefix of the
- * answer. Stop strings count in neither. */
+ * answer. Stop strings do not apply to them. */
 static void stream_print_prompt(struct program *p, struct program_stream *r)
 {
 #if ATTN_HAS_TEXT
@@ -279,8 +279,8 @@ static void stream_print_prompt(struct program *p, struct program_stream *r)
     program_flush(p, r->to);
 }
 
-/* Prints at most `most` tokens as they are chosen. Returns what
- * attn_stream_next() returned last. */
+/* Prints at most `most` tokens as they are chosen. Returns the last result of
+ * attn_stream_next(). */
 static int64_t stream_tokens(struct program *p, struct program_stream *r,
                              int64_t most)
 {

@@ -1,5 +1,6 @@
-/* program_words.c: parses the command line by the rows of program_option
- * ("--seed 7", "--seed=7", "-n9"), and answers --help and --version. */
+/* program_words.c: parses the command line according to the rows of
+ * program_option ("--seed 7", "--seed=7", "-n9"), and answers --help and
+ * --version. */
 
 static void *option_at(struct program *p, const struct program_option *o)
 {
@@ -11,7 +12,7 @@ static int program_alone(const struct program *p)
     return p->file || p->m->weights_bytes == 0;
 }
 
-/* Returns what the user probably meant by an unknown option, or NULL. */
+/* Returns the likely meaning of an unknown option, or NULL. */
 static const char *option_hint(const struct program *p, const char *word,
                                int how)
 {
@@ -31,8 +32,9 @@ static const char *option_hint(const struct program *p, const char *word,
     return attn_option_hint(word, &o, how);
 }
 
-/* Returns the row of an option, or NULL if there is none. Sets *value if the
- * word contains it too. A word such as -ngl is not -n with a value. */
+/* Returns the row of an option, or NULL if there is none. If the word also
+ * contains a value, sets *value to it. A word such as -ngl is not -n with a
+ * value. */
 static const struct program_option *
 option_of(const struct program *p, const char *word, const char **value)
 {
@@ -213,7 +215,7 @@ static int words_help(const struct program *p, int n, char **word)
     return 0;
 }
 
-/* Parses an option, whose value may be `next`. Returns how many words it
+/* Parses an option, whose value may be `next`. Returns the number of words
  * used. */
 static int words_option(struct program *p, const char *word, const char *next)
 {
@@ -259,7 +261,7 @@ static void words_check(struct program *p)
     }
 }
 
-/* Parses the command line. Returns 0 if nothing is left to do. */
+/* Parses the command line. Returns 0 if there is nothing left to do. */
 static int program_words(struct program *p, int n, char **word)
 {
     int options = 1, i = 0;

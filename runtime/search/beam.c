@@ -48,7 +48,7 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
 }
 
 /* Lists the best token, or a sampled one. Computes its log-probability only if
- * scores are wanted. */
+ * scores are requested. */
 static void beam_offer_best(struct attn_beam *b, const float *logits,
                             int64_t vocab, float log_sum_exp)
 {
@@ -62,8 +62,8 @@ static void beam_offer_best(struct attn_beam *b, const float *logits,
     beam_insert(b, sum, 0, (int32_t)best);
 }
 
-/* Once the sum of a token was too low for the list, skips all logits that are
- * not above its logit. */
+/* Once the sum for a token was too low for the list, skips all logits that are
+ * not above this token's. */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp)
@@ -121,7 +121,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
         last--;
     else
         b->found++;
-    /* The new answer reuses the token buffer of the place that is dropped. */
+    /* The new answer reuses the token buffer of the dropped answer. */
     int32_t *tokens = (int32_t *)b->best[last].tokens;
     for (int64_t i = last; i > rank; i--)
         b->best[i] = b->best[i - 1];
@@ -141,8 +141,8 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
 
 /* ---- rules ---- */
 
-/* True if pair i of the list ends an answer, by its token or because it reaches
- * the limit. */
+/* True if pair i of the list ends an answer, because of its token or the length
+ * limit. */
 static int beam_ends(const struct attn_beam *b, int64_t i)
 {
     if (attn_ends(b->o, b->list[i].token))
@@ -157,8 +157,8 @@ static void beam_record_listed(struct attn_beam *b, int64_t i)
 }
 
 /* Returns the best score that a hypothesis with this sum could still reach. The
- * sum can only fall, and the largest divisor of the lengths to come divides
- * it. */
+ * sum can only fall, so the bound divides it by the largest divisor of any
+ * later length. */
 static float beam_bound(const struct attn_beam *b, float sum)
 {
     float near = attn_length_divisor(b->o, b->length + 2);
@@ -169,8 +169,9 @@ static float beam_bound(const struct attn_beam *b, float sum)
 }
 
 /* The exact rule: all pairs of the list that end are answers, and the best
- * `beam` others stay open. It stops when no open hypothesis can beat the worst
- * of the best answers, because continuing would not change the result. */
+ * `beam` other pairs stay open. The search stops when no open hypothesis can
+ * beat the worst of the best answers, because continuing would not change the
+ * result. */
 static int64_t beam_exact(struct attn_beam *b)
 {
     int64_t open = 0;
@@ -200,7 +201,7 @@ static int64_t beam_round(float x)
 }
 
 /* After forced tokens, drops every ending pair that is not first in the list.
- * The place of a dropped pair stays empty. */
+ * Its place stays empty. */
 static void beam_drop_early_ends(struct attn_beam *b)
 {
     for (int64_t i = 1; i < b->listed; i++)
@@ -221,9 +222,9 @@ static int beam_recorded_done(const struct attn_beam *b)
     return b->recorded >= enough;
 }
 
-/* CTranslate2's rule: among the first `beam` pairs of the list, those that end
- * are answers. Each leaves its place to the next pair, after the first `beam`,
- * that does not end. */
+/* CTranslate2's rule: of the first `beam` pairs of the list, those that end are
+ * answers. The next pair after the first `beam` that does not end takes the
+ * place of each. */
 static int64_t beam_recorded(struct attn_beam *b)
 {
     int64_t next = b->o->beam;

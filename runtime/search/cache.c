@@ -1,10 +1,10 @@
 /* cache.c: reference-counted pages of keys and values, which sequences share.
  *
  * refs[page] is the number of slots whose table contains the page. A slot may
- * write to a page that only it uses. A page of several slots is full, or is
- * copied before a write; the last of the slots keeps the original. There are
- * never more distinct pages than table entries in use, so slots * width pages
- * are always enough; fewer are enough if a window frees pages.
+ * write to a page that only it uses. A page used by several slots is full, or
+ * is copied before a write; the last of these slots keeps the original. There
+ * are never more distinct pages than table entries in use, so slots * width
+ * pages are always enough; fewer are enough if a window frees pages.
  *
  * All groups of a cache have the same slots, with the same lengths. */
 #include "runtime/core.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Limits for the rows that one call reads: few enough that windows free their
- * pages early, enough for efficient products. */
+ * pages early, but enough for efficient products. */
 enum { CACHE_LEAST_ROWS = 128, CACHE_MOST_ROWS = 512 };
 
 static int64_t cache_pages_of(int64_t length)
@@ -28,7 +28,7 @@ ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
     return attn_max(length - is->window, 0) / ATTN_PAGE;
 }
 
-/* Returns the most pages that a slot holds at once. */
+/* Returns the maximum pages that a slot holds at the same time. */
 static int64_t cache_slot_pages(const struct attn_cache_layout *is,
                                 const struct attn_cache_size *size)
 {
@@ -310,7 +310,7 @@ ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
     c->length[to] = c->length[from];
 }
 
-/* Reorders the slots of one group. `length`: new length of each slot. */
+/* Reorders the slots of one group. `length` has the new length of each slot. */
 static void cache_reorder_group(struct attn_cache *c,
                                 struct attn_cache_group *g,
                                 const int32_t *parent, int64_t n,

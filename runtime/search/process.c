@@ -36,7 +36,8 @@ static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
     return 0;
 }
 
-/* Makes each token of the answer less likely, once for each different token. */
+/* Makes each token of the answer less likely. A repeated token is penalised
+ * only once. */
 static void process_repetition(const struct process_row *r)
 {
     float penalty = r->options->repetition_penalty;
@@ -69,8 +70,8 @@ static int process_same(const int32_t *a, const int32_t *b, int64_t n)
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-/* Forbids each token that would repeat an n-gram: it followed the last size - 1
- * tokens at an earlier place too. */
+/* Forbids each token that would repeat an n-gram, because it already followed
+ * the last size - 1 tokens at an earlier place. */
 static void process_ngram(const struct process_row *r)
 {
     int64_t size = r->options->no_repeat_ngram;
@@ -83,7 +84,7 @@ static void process_ngram(const struct process_row *r)
 }
 
 /* Forbids the last token of a suppressed sequence if the answer ends in the
- * tokens before it. */
+ * sequence's other tokens. */
 static void process_suppress(const struct process_row *r)
 {
     const int32_t *at = r->options->suppress;

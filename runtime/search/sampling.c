@@ -1,6 +1,6 @@
-/* sampling.c: draws a token from a row of logits. A seed draws the same token
- * on every machine: exp is that of math.c, sums have a fixed order, and equal
- * logits are ordered by token id. */
+/* sampling.c: draws a token from a row of logits. The same seed draws the same
+ * token on every machine: exp is that of math.c, sums have a fixed order, and
+ * equal logits are ordered by token id. */
 #include "runtime/core.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 struct sampling {
     const struct attn_sampling *o;
     const float *logits;
-    int32_t *order; /* [n] first heap_n: a heap; then tokens removed from it */
+    int32_t *order; /* [n] the first heap_n: a heap; then the tokens removed
+                     * from it */
     int64_t n, heap_n;
     float largest;
 };
@@ -33,8 +34,8 @@ static uint64_t sampling_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Returns a number of SplitMix64 [Steele, Lea, Flood 2014], here a function of
- * a counter. */
+/* Returns a number from SplitMix64 [Steele, Lea, Flood 2014], here a function
+ * of a counter. */
 ATTN_API double attn_random(int64_t seed, int64_t counter)
 {
     const uint64_t gamma = 0x9e3779b97f4a7c15ull;
@@ -88,7 +89,7 @@ static void sampling_begin(struct sampling *s, int64_t vocab)
         s->largest = s->logits[s->order[0]];
 }
 
-/* Returns the i-th best token. Sorts only as far as needed. */
+/* Returns the i-th best token. Sorts only as far as necessary. */
 static int32_t sampling_at(struct sampling *s, int64_t i)
 {
     while (s->n - s->heap_n <= i) {
@@ -130,10 +131,9 @@ static double sampling_sum_all(const struct sampling *s, int64_t vocab)
     return sum;
 }
 
-/* Returns how many of the first n tokens to keep: up to the token with which
- * their share of *mass reaches top_p, but none from the first on that is less
- * than min_p times as probable as the best. Sets *mass to the sum of their
- * weights. */
+/* Returns how many of the first n tokens to keep: up to the token at which
+ * their share of *mass reaches top_p, and only tokens at least min_p times as
+ * probable as the best. Sets *mass to the sum of their weights. */
 static int64_t sampling_cut(struct sampling *s, int64_t n, double *mass)
 {
     double enough = *mass * (double)s->o->top_p, sum = 0.0;

@@ -1,5 +1,5 @@
 /* score.c: log-probabilities of a given output. The decoder reads the output in
- * chunks of up to SCORE_ROWS rows, so that their logits take little memory. */
+ * chunks of up to SCORE_ROWS rows, so that the logits take little memory. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -131,9 +131,8 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
     return 0;
 }
 
-/* Reads n rows, starting at row `at`, and computes the logits of those rows
- * that a target token follows. Returns the number of these rows, or an
- * error. */
+/* Reads n rows, starting at row `at`, and computes the logits of those that
+ * precede a target token. Returns the number of these rows, or an error. */
 static int64_t score_rows(struct score *s, const struct attn_score_request *r,
                           struct attn_batch *b, int64_t at, int64_t n)
 {

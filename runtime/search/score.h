@@ -11,7 +11,8 @@ struct attn_score_request { /* source and target, with memory to score it */
     int32_t start;         /* start token; -1: none */
     const int32_t *source; /* [source_n] the source, or a decoder's prompt */
     int64_t source_n;      /* number of tokens in source[] */
-    const int32_t *prefix; /* [prefix_n] forced before the target, not scored */
+    const int32_t *prefix; /* [prefix_n] tokens forced before the target, not
+                            * scored */
     int64_t prefix_n;      /* number of tokens in prefix[] */
     const int32_t *target; /* [target_n] the target, with the end token */
     int64_t target_n;      /* number of tokens in target[] */

@@ -14,8 +14,8 @@
 
 /* ---- sources ---- */
 
-/* Copies `rows` rows of the request, from row `from` on, to row `at`, after
- * zeros in place of the learned rows. Returns 0 or an error. */
+/* Copies `rows` rows of the request, starting at row `from`, to row `at`, after
+ * zeros for the learned rows. Returns 0 or an error. */
 static int search_copy(struct attn_search_state *s,
                        const struct attn_search_request *r, int64_t from,
                        int64_t at, int64_t rows)
@@ -116,7 +116,7 @@ static int search_begin(struct attn_search_state *s, int64_t i,
 
 /* ---- steps ---- */
 
-/* Returns token j of what the decoder reads for a hypothesis: the tokens before
+/* Returns token j of the decoder's input for a hypothesis: the tokens before
  * the answer, then the answer. */
 static int32_t search_token(const struct attn_search_state *s, int64_t i,
                             int64_t h, int64_t j)
@@ -135,8 +135,8 @@ static int32_t search_token(const struct attn_search_state *s, int64_t i,
     return b->tokens[h * b->width + j];
 }
 
-/* Returns how many tokens of the open hypothesis in a slot are not yet in the
- * cache. */
+/* Returns the number of tokens of the open hypothesis in a slot that are not
+ * yet in the cache. */
 static int64_t search_unread(const struct attn_search_state *s, int64_t i,
                              int64_t slot)
 {
@@ -171,8 +171,8 @@ static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
 }
 
 #if ATTN_HAS_FIXED
-/* For hypotheses that are already read to their end, removes the last rows from
- * the cache, so that the call that needs their logits reads them again. */
+/* Removes the last rows of hypotheses that are completely in the cache, so that
+ * the call that needs their logits reads these rows again. */
 static void search_go_back(struct attn_search_state *s)
 {
     int64_t slot = 0;
@@ -210,7 +210,7 @@ static int64_t search_add_others(struct attn_search_state *s, int64_t slot,
 
 /* Fills the batch with the unread tokens of all open hypotheses, and selects
  * the last row of each. If a hypothesis has more unread tokens than one call
- * reads, the call only reads ahead in such hypotheses, and its logits are not
+ * reads, the call only reads ahead for such hypotheses, and its logits are not
  * used. */
 static int search_fill(struct attn_search_state *s)
 {
@@ -338,7 +338,7 @@ static int64_t search_longest(const int32_t *start, int64_t sentences)
     return longest;
 }
 
-/* Encodes all sources and opens a hypothesis for each of them. */
+/* Encodes all sources and opens one hypothesis per source. */
 static int search_prepare(struct attn_search_state *s,
                           const struct attn_search_request *r,
                           struct attn_hypothesis *out)

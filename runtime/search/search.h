@@ -14,9 +14,9 @@
 struct attn_cache_size {
     int64_t which; /* owner of the rows: ATTN_SELF or ATTN_CROSS */
     int64_t slots;
-    int64_t length; /* most positions of a slot */
+    int64_t length; /* maximum positions of a slot */
     int64_t spare;
-    int64_t rows; /* most rows added to a slot at once; 0: no limit */
+    int64_t rows; /* maximum rows added to a slot at once; 0: no limit */
 };
 /* Returns the bytes of a cache of this size; -1 on overflow. */
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
@@ -33,16 +33,16 @@ ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
  * the cache. */
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
                               struct attn_batch *b);
-/* Returns the first page that must be kept in a slot of `length` positions: the
- * first that the next row reads, or that the last row reads if it is read
- * again. */
+/* Returns the first page that a slot of `length` positions must keep: the first
+ * that the next row reads or, if the last row is read again, the first that the
+ * last row reads. */
 ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
                                   int64_t length);
-/* Returns the most rows of a sequence that one call reads, so that windows can
- * free pages between calls. */
+/* Returns the maximum rows of a sequence per call, so that windows can free
+ * pages between calls. */
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
-/* Returns the recurrent layers' states after a row. The row must be the last
- * even or the last odd one of its page. */
+/* Returns the recurrent layers' states after a row, which must be the last even
+ * or the last odd row of its page. */
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
                                  int64_t row);
 /* Adds `rows` positions to a slot, in pages that only this slot uses: a partly
@@ -51,8 +51,8 @@ ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
  * change if there are too few pages or table entries. */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
 ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
-/* Removes the positions from `length` on. They must be all positions, or part
- * of the last growth and the row before it. */
+/* Removes the positions at or after `length`. These must be all positions, or
+ * part of the last growth and the row before it. */
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
                              int64_t length);
 /* Makes slot `to` a copy of slot `from`; they share pages. */
@@ -70,7 +70,7 @@ ATTN_API float attn_log(float x); /* error <= 2 ulp, for x > 0 */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
 enum { ATTN_BLOCK = 64 }; /* logits that attn_any_above() skips together */
-/* True if one of x[0 .. n - 1] is above `least`. */
+/* True if any of x[0 .. n - 1] is above `least`. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least);
 
 /* ---- process.c ---- */
@@ -82,14 +82,14 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
 /* True if a token can be chosen: no logit is NaN or INFINITY, and at least one
  * is finite. -INFINITY marks a token that the model never produces.         */
 ATTN_API int attn_logits_finite(const float *logits, int64_t n);
-/* Runs the logits processors on a row. tokens: [n] the answer so far, with the
- * prefix. */
+/* Runs the logits processors on a row. `tokens` [n] is the answer so far,
+ * including the prefix. */
 ATTN_API void attn_process_logits(const struct attn_search_options *o,
                                   float *logits, int64_t vocab,
                                   const int32_t *tokens, int64_t n);
-/* Forbids the tokens of `forbid`. Called after the probabilities are computed,
- * so no other token gets their share, and an answer's score equals that of
- * attn_score. */
+/* Forbids the tokens in `forbid`. Called after the probabilities are computed,
+ * so that no other token gets their share, and the score of an answer equals
+ * that of attn_score. */
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
                                  float *logits, int64_t vocab);
 
@@ -99,8 +99,8 @@ ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
 ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
 /* Returns a number in [0, 1) that depends only on the seed and the counter. */
 ATTN_API double attn_random(int64_t seed, int64_t counter);
-/* Returns the drawn token, or -1 if no token is allowed. counter: tokens of the
- * answer so far. order: [vocab] scratch memory. */
+/* Returns the drawn token, or -1 if no token is allowed. `counter` is the
+ * number of tokens in the answer so far; `order` [vocab] is scratch memory. */
 ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
                              int64_t vocab, int64_t counter, int32_t *order);
 
@@ -118,7 +118,7 @@ struct attn_candidate { /* an open hypothesis and its next token */
 };
 struct attn_beam {
     const struct attn_search_options *o;
-    int64_t limit;  /* most tokens of an answer, with the end token */
+    int64_t limit;  /* maximum tokens of an answer, with the end token */
     int64_t length; /* number of tokens of each open hypothesis */
     int64_t open;   /* number of open hypotheses; 0: the search is done */
     float *sum;     /* [beam] log-probability of each open hypothesis */
@@ -130,17 +130,17 @@ struct attn_beam {
                                     beam, plus beam for each end token */
     int32_t *answers; /* [results][width] tokens of the best answers */
     int32_t *order;   /* [vocab] scratch memory of sampling, or NULL */
-    int64_t recorded, top_ended;  /* answers recorded so far; 1 once the best
-                                     pair of a step has ended */
+    int64_t recorded, top_ended;  /* answers recorded so far; 1 after the best
+                                   * pair of a step has ended */
     struct attn_hypothesis *best; /* [results] the best answers, best first */
     int64_t found;
 };
 /* Returns the divisor for a log-probability of `length` tokens. */
 ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length);
-/* Adds hypothesis `parent`, with each possible next token, to the list (greedy:
- * only with the best token). Never lists logits of -INFINITY. NaN is not
- * allowed. */
+/* Adds hypothesis `parent`, with each possible next token, to the list (in
+ * greedy search, only with the best token). Never lists logits of -INFINITY.
+ * Logits must not be NaN. */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp);
@@ -158,16 +158,17 @@ struct attn_search_state {
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences, source_rows, longest;
-    int64_t sources, slots;   /* sequences in a call of encode, and in a call
-                                 of decode */
-    int64_t limit, positions; /* the most of any sentence: tokens of an
-                                 answer, positions */
+    int64_t sources, slots;   /* sequences per call of encode, and per call of
+                               * decode */
+    int64_t limit, positions; /* maxima over all sentences: tokens of an answer,
+                               * positions */
     struct attn_cache self, cross;
     struct attn_beam *beam;  /* [sentences] the search of each sentence */
-    struct attn_batch batch; /* the batch of a call; the next arrays belong
-                                to the batch */
+    struct attn_batch batch; /* the batch of a call, to which the next arrays
+                              * belong */
     int32_t *source_ids, *source_start, *source_rows_of;
-    float *source_input; /* instead of source_ids if it reads numbers */
+    float *source_input; /* instead of source_ids, for a model that reads
+                          * numbers */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;  /* [slots][target_vocab] logits of each hypothesis */
@@ -179,20 +180,20 @@ struct attn_search_state {
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
                                   int64_t rows);
-/* True if a source of `rows` rows gets an answer. An empty one does if the
- * decoder reads a start token and has positions for an answer.              */
+/* True if a source of `rows` rows gets an answer. An empty source does if the
+ * decoder reads a start token and has positions for an answer. */
 ATTN_API int attn_search_asks(const struct attn_model *m,
                               const struct attn_search_options *o,
                               int64_t rows);
-/* Returns the most rows that a source can have. */
+/* Returns the maximum rows of a source. */
 ATTN_API int64_t attn_search_source(const struct attn_model *m);
-/* Returns the most tokens that an answer to a source of `rows` rows can have.
- * The last token is never read, so it needs no position. */
+/* Returns the maximum tokens of an answer to a source of `rows` rows. The last
+ * token is never read, so it needs no position. */
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t rows, int64_t lead);
-/* Truncates source_rows and longest by the options, then sets the other sizes,
- * the arrays and the caches.                                                */
+/* Limits source_rows and `longest` to the options' max_input, then sets the
+ * other sizes, the arrays and the caches. */
 ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at);
 

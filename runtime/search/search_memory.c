@@ -148,7 +148,7 @@ static void search_lay_out_beams(struct attn_search_state *s,
 }
 
 #if ATTN_HAS_FIXED
-/* Adds the sequences that fill a batch of fixed size. Returns the rows of a
+/* Adds the sequences that complete a batch of fixed size. Returns the rows of a
  * decode call with such a batch. */
 static int64_t search_fill_up(struct attn_search_state *s)
 {
@@ -182,7 +182,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
-    /* rows before the first token; attn_cache_rows() limits each sentence's */
+    /* rows before the first token, per sentence at most attn_cache_rows() */
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;

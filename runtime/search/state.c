@@ -106,8 +106,8 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
 
 /* ---- size ---- */
 
-/* Returns the bytes of a slot's rows in one cache. Keys are in panels of 16;
- * the last panel is padded. */
+/* Returns the size of a slot's rows in one cache. Keys are in panels of 16; the
+ * last panel is padded. */
 static int64_t state_group_size(const struct attn_cache_layout *is,
                                 int64_t length)
 {
@@ -254,7 +254,7 @@ ATTN_API int attn_state_begins(const void *at, int64_t bytes)
 }
 
 /* Returns NULL if the bytes are complete and unchanged since attn_state_save(),
- * else a message. */
+ * otherwise a message. */
 static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {

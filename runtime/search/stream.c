@@ -1,4 +1,4 @@
-/* stream.c: one answer, token by token; and several answers that share the full
+/* stream.c: one answer, token by token; or several answers that share the full
  * pages of their common beginning.
  *
  * A stream is a list of tokens. The first `read` of them are in its slot of the

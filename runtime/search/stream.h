@@ -18,8 +18,8 @@ struct attn_stream_request { /* arguments for opening a stream */
     const struct attn_search_options *o;
     const int32_t *ids; /* [n] source; for a decoder, the prompt */
     int64_t n;
-    int64_t tokens, streams; /* most tokens, and number of streams, as for
-                                attn_stream_bytes() */
+    int64_t tokens, streams; /* maximum tokens, and number of streams, as for
+                              * attn_stream_bytes() */
     void *memory;
     int64_t bytes; /* at least attn_stream_bytes() */
 };
@@ -31,12 +31,12 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 
 /* ---- state.c ---- */
 
-/* Returns a hash of the weights at `packed`, by which a restored state detects
- * other weights. */
+/* Returns a hash of the weights at `packed`, with which a restored state
+ * detects other weights. */
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed);
 
-/* True if the bytes begin as a saved state of any version does. */
+/* True if the bytes begin like a saved state of any version. */
 ATTN_API int attn_state_begins(const void *at, int64_t bytes);
 
 struct attn_restore_request { /* arguments for restoring a stream */
@@ -46,8 +46,8 @@ struct attn_restore_request { /* arguments for restoring a stream */
     uint64_t weights; /* hash of the weights, from attn_state_weights() */
     const void *state;
     int64_t bytes;           /* size of the state */
-    int64_t tokens, streams; /* most tokens, and number of streams, as for
-                                attn_stream_bytes() */
+    int64_t tokens, streams; /* maximum tokens, and number of streams, as for
+                              * attn_stream_bytes() */
     void *memory;
     int64_t memory_bytes;
 };

@@ -1,5 +1,5 @@
 /* added.c: finds added tokens in a text before it is split: the leftmost match,
- * and the longest one there, with the adjacent spaces that the token
+ * and the longest one at that position, with the adjacent spaces that the token
  * absorbs. */
 #include "runtime/core.h"
 
@@ -82,7 +82,7 @@ static int added_alone(const struct attn_vocab *v, const char *s, int64_t n,
     return to == n || !added_is(v, s + to, &bytes, ATTN_CLASS_WORD);
 }
 
-/* Extends the match over adjacent spaces, but not to before `least`. */
+/* Extends the match over adjacent spaces, but not before `least`. */
 static void added_strip(const struct attn_vocab *v, const char *s, int64_t n,
                         int64_t least, struct attn_match *m)
 {

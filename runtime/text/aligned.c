@@ -1,4 +1,5 @@
-/* aligned.c: texts in which each byte has its position in the caller's text. */
+/* aligned.c: texts in which each byte knows its position in the caller's
+ * text. */
 #include "runtime/core.h"
 
 #include <string.h>

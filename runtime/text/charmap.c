@@ -1,11 +1,12 @@
-/* charmap.c: SentencePiece's precompiled map from texts to texts: 32 bits with
- * the size of a trie in bytes; the trie (struct attn_trie); the replacement
- * texts, each ended by 0. The values in the trie are offsets of these texts.
+/* charmap.c: SentencePiece's precompiled map from texts to texts. It consists
+ * of the size of a trie in bytes (32 bits), the trie (struct attn_trie), and
+ * the replacement texts, each ended by 0. The values in the trie are offsets of
+ * these texts.
  *
- * There are two readers. That of the `tokenizers` package looks up a complete
- * cluster of characters (UAX 29) of less than 6 bytes, and replaces it by the
- * text of its shortest prefix in the map. SentencePiece's reader takes the
- * longest prefix at each position, and handles spaces. */
+ * There are two readers. The reader of the `tokenizers` package looks up a
+ * complete cluster of characters (UAX 29) of less than 6 bytes, and replaces it
+ * by the text of its shortest prefix in the map. SentencePiece's reader takes
+ * the longest prefix at each position, and handles spaces. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -89,7 +90,7 @@ ATTN_API const char *attn_charmap_check(const struct attn_vocab *v,
 
 /* ---- clusters of UAX 29 ---- */
 
-/* utf8proc's boundary classes of characters, as the table has them. */
+/* utf8proc's boundary classes of characters, in the order of its table. */
 enum {
     CLUSTER_CR = 2,
     CLUSTER_LF = 3,
@@ -109,7 +110,7 @@ enum {
 
 struct cluster {
     unsigned last;    /* class of the previous character */
-    int32_t flags;    /* number of regional indicators up to here */
+    int32_t flags;    /* number of regional indicators so far */
     int32_t pictures; /* 1: after a picture and its marks; 2: after these and
                          a joiner */
 };
@@ -190,7 +191,7 @@ static int64_t cluster_end(const struct attn_table *t,
 struct charmap_writer {
     const struct attn_aligned *in;
     struct attn_aligned *out;
-    int64_t at; /* position in `in` that the next character replaces */
+    int64_t at; /* position in `in` of the next character to replace */
     char text[4];
     int64_t bytes, tag; /* length (0: none) and tag of the pending character */
     int64_t wrong;
@@ -214,7 +215,7 @@ static int64_t charmap_characters(const char *s, int64_t n)
     return count;
 }
 
-/* Writes the n bytes of s in place of `were` characters. */
+/* Replaces `were` characters by the n bytes of s. */
 static void charmap_put(struct charmap_writer *w, int64_t were, const char *s,
                         int64_t n)
 {

@@ -22,9 +22,9 @@ struct attn_chat { /* a chat template */
 enum { ATTN_TRIM_NONE, ATTN_TRIM_TURNS, ATTN_TRIM_ALL };
 
 /* Formats the text that the model reads before an answer: a turn of n bytes
- * with the texts around it, including the end of the previous answer. system:
- * system text, used only before the first turn; NULL: none. Writes up to cap
- * bytes to out[] and returns the full length. */
+ * with the texts around it, including the end of the previous answer. `system`
+ * is the system text, used only before the first turn; NULL: none. Writes up to
+ * `cap` bytes to out[] and returns the full length. */
 ATTN_API int64_t attn_chat_turn(const struct attn_chat *c, const char *system,
                                 int first, const char *text, int64_t n,
                                 char *out, int64_t cap);

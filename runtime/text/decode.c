@@ -1,5 +1,5 @@
-/* decode.c: converts tokens to text by the steps of a block's decoder. Their
- * results depend on the text before. Bytes that form no character become
+/* decode.c: converts tokens to text by the steps of a block's decoder. Results
+ * depend on the text so far. Bytes that do not form a character become
  * U+FFFD. */
 #include "runtime/core.h"
 
@@ -80,8 +80,8 @@ static void decode_text(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* Writes U+FFFD for the pending incomplete character: once, or once for each of
- * its bytes. */
+/* Writes U+FFFD for the pending incomplete character, either once or once per
+ * byte. */
 static void decode_broken(struct attn_text_out *o, const struct decode_steps *d)
 {
     struct attn_text *t = o->t;
@@ -93,8 +93,8 @@ static void decode_broken(struct attn_text_out *o, const struct decode_steps *d)
         decode_character(o, d, "\xef\xbf\xbd", 3);
 }
 
-/* True if these bytes could begin a character. Tries them with the smallest and
- * with the largest bytes after them. */
+/* True if these bytes could begin a character. Tries the smallest and the
+ * largest bytes as continuation. */
 static int decode_begins(const char *bytes, int64_t n)
 {
     char whole[8];
@@ -259,8 +259,8 @@ static void decode_marks(struct attn_text_out *o, const struct decode_steps *d,
     }
 }
 
-/* Returns the byte of a piece such as <0x0A> if the decoder uses these pieces,
- * else -1. */
+/* Returns the byte of a piece such as <0x0A> if the decoder uses such pieces,
+ * otherwise -1. */
 static int decode_byte_of(const struct decode_steps *d, const char *text,
                           int64_t n)
 {

@@ -5,7 +5,7 @@
 #include "growing_text.h"
 #include "text.h"
 
-struct attn_text_out { /* output of a text; out NULL: bytes are only counted */
+struct attn_text_out { /* output of a text; `out` NULL: only counts bytes */
     struct attn_text *t;
     char *out;
     int64_t n;

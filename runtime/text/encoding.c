@@ -10,8 +10,8 @@ static int64_t encoding_before(const char *s, int64_t at)
     return at;
 }
 
-/* True if the character at s is a space or, with `any`, any white space. Sets
- * *n to its length. */
+/* True if the character at s is a space or, if `any` is set, any white space.
+ * Sets *n to its length. */
 static int encoding_is_space(const struct attn_vocab *v, const char *s, int any,
                              int64_t *n)
 {

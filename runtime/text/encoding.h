@@ -21,7 +21,7 @@ struct attn_encoding { /* an encoding in progress */
 enum {
     ATTN_BEGUN = 1,  /* the text continues an earlier one: no template */
     ATTN_PLAIN = 2,  /* no template */
-    ATTN_STARTED = 4 /* the start token precedes the text already */
+    ATTN_STARTED = 4 /* the start token already precedes the text */
 };
 struct attn_kind { /* a model that converts pieces to ids */
     const char *(*check)(const struct attn_vocab *v); /* returns NULL, or a
@@ -47,8 +47,8 @@ ATTN_API int64_t attn_encode_bad(struct attn_encoding *e, int64_t error,
                                  int64_t at);
 
 /* The symbols of a word, which merges join (ranks.c). Merges are looked up in
- * the table of pairs. If `text` is set and there is no table, or a symbol has
- * no token, the texts and scores of pieces are used instead (merges.c). */
+ * the table of pairs. If there is no table or a symbol has no token, and `text`
+ * is set, the texts and scores of pieces are used instead (merges.c). */
 struct attn_symbol {
     int32_t id, from;   /* token of the symbol, or -1; start of its text */
     int32_t rank, into; /* rank and result of the merge with the next symbol */
@@ -58,22 +58,25 @@ struct attn_symbols {
     const char *text;
     struct attn_symbol *symbol;         /* [n] symbols of the word */
     int32_t *before, *next, *heap, *at; /* [n] each; used only for long words */
-    int64_t n, heap_n, end;             /* end: end of the last symbol's text */
-    struct attn_pair last;              /* result of the last lookup, because
-                                           letters repeat */
+    int64_t n, heap_n, end;             /* `end`: end of the last symbol's
+                                         * text */
+    struct attn_pair last;              /* result of the last lookup, kept
+                                         * because letters repeat */
 };
 ATTN_API void attn_symbols_take(struct attn_symbols *r, int64_t n,
                                 struct attn_memory *at);
 ATTN_API void attn_symbols_add(struct attn_symbols *r, int32_t id,
                                int64_t bytes);
 /* Repeatedly joins the neighbours whose merge has the lowest rank, until no
- * merge applies.                                                            */
+ * merge applies. */
 ATTN_API void attn_symbols_join(struct attn_symbols *r);
-/* Returns the only token of a word if the table of words has it, else -1. */
+/* Returns the token of a word that the table of words lists as a single token,
+ * otherwise -1. */
 ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
                                    int64_t n);
 /* Returns the end of the word at `at`: the position of the next space that
- * follows another character. A space is U+2581 or, with `plain`, also ' '. */
+ * follows another character. A space is U+2581 or, if `plain` is set, also '
+ * '. */
 ATTN_API int64_t attn_word_end(const char *text, int64_t n, int64_t at,
                                int plain);
 /* attn_piece_find() returns the normal piece with this text, or -1.

@@ -125,8 +125,8 @@ static int64_t token_bytes(const struct attn_vocab_header *h, const char *at,
     return i;
 }
 
-/* Returns n, the result of encoding a text; if it is an error, which occurred
- * at byte `bad`, returns -1 with *why. */
+/* Returns n, the result of encoding a text. If n is an error, which occurred at
+ * byte `bad`, returns -1 with *why. */
 ATTN_API int64_t attn_line_tokens(const struct attn_side *s, const char *text,
                                   int64_t bytes, int64_t n, int64_t bad,
                                   char why[ATTN_WHY])

@@ -25,7 +25,7 @@ struct attn_side { /* how source or target tokens are read and written */
 #if ATTN_HAS_TEXT
     const void *block; /* vocabulary; NULL: tokens are ids */
 #endif
-    int64_t size; /* every id is below this */
+    int64_t size; /* all ids are below this */
 };
 
 #if ATTN_IN_ATTNC

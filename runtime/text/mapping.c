@@ -1,13 +1,14 @@
-/* mapping.c: the Unicode tables of steps (ATTN_MAPPINGS): one table per step,
- * from code points to numbers, in pages of 256. Also the steps that replace
- * characters one by one: case, accents, spaces, removed characters. */
+/* mapping.c: Unicode tables for tokenizer steps (ATTN_MAPPINGS). Each step has
+ * a table that maps code points to values, in pages of 256. Also contains the
+ * steps that replace single characters: case, accents, spaces, removed
+ * characters. */
 #include "runtime/core.h"
 
 #include <string.h>
 
 enum {
     MAPPING_INDEX = 0x110000 / 256,
-    MAPPING_TABLES = 16 /* most tables of a block */
+    MAPPING_TABLES = 16 /* maximum tables of a block */
 };
 
 /* Returns the row of a step in the directory of tables, or NULL. */

@@ -1,11 +1,11 @@
 /* merges.c: converts a text to pieces by merges. Each character starts as a
  * piece, or as its bytes if the vocabulary has no such piece. Then the two
- * neighbours whose joined text is the piece with the highest score are joined,
- * the leftmost among equals, until no join is possible. A text that does not
+ * neighbours whose joined text is the piece with the highest score are joined
+ * (the leftmost of several), until no join is possible. A text that does not
  * continue another gets a space in front.
  *
- * If no piece has a space after another character, words are processed one by
- * one, because no join can cross them. */
+ * If no piece has a space after another character, words are processed
+ * separately, because no join can cross them. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ struct merges {
     int64_t unknown; /* start of pending unknown characters; -1: none */
 };
 
-enum { MERGES_MOST = INT32_MAX / 64 }; /* most bytes of a line */
+enum { MERGES_MOST = INT32_MAX / 64 }; /* maximum bytes of a line */
 
 /* ---- check ---- */
 
@@ -87,8 +87,8 @@ static int64_t merges_flush(struct merges *m, struct attn_encoding *e,
     return merges_put(m, e, m->v->head->unknown, from, to);
 }
 
-/* Adds the byte pieces of bytes from .. to - 1. In SentencePiece's offsets,
- * only the last of them covers the character. */
+/* Adds the byte pieces for bytes from .. to - 1. In SentencePiece's offsets,
+ * only the last of these pieces covers the character. */
 static int64_t merges_fallback(const struct merges *m, struct attn_encoding *e,
                                int64_t from, int64_t to)
 {
@@ -104,7 +104,7 @@ static int64_t merges_fallback(const struct merges *m, struct attn_encoding *e,
     return wrong;
 }
 
-/* Adds a piece; id -1: a character that is no piece. */
+/* Adds a piece; `id` -1: a character without a piece. */
 static int64_t merges_piece(struct merges *m, struct attn_encoding *e,
                             int32_t id, int64_t from, int64_t to)
 {
@@ -123,8 +123,8 @@ static int64_t merges_piece(struct merges *m, struct attn_encoding *e,
 
 /* ---- words ---- */
 
-/* Adds the symbol of the character at `at`, or of a byte that is not valid
- * UTF-8, and returns its length. A character that is no piece is unknown unless
+/* Adds the symbol for the character at `at`, or for a byte that is not valid
+ * UTF-8, and returns its length. A character without a piece is unknown unless
  * a merge includes it. */
 static int64_t merges_character(struct merges *m, struct attn_encoding *e,
                                 int64_t at)

@@ -37,7 +37,7 @@ struct form {
     int compose;
     const struct attn_aligned *in;
     struct attn_aligned *out;
-    int64_t at; /* position in `in` that the next character replaces */
+    int64_t at; /* position in `in` of the next character to replace */
 };
 struct form_item { /* an output character */
     uint32_t point;
@@ -190,9 +190,9 @@ static int form_same_place(const struct form_place *a,
     return a->at == b->at && a->k == b->k;
 }
 
-/* Visits the marks in the order of their classes. Composes them with the
- * starter if they can be (NULL: with nothing), and writes the others if `put`
- * is set. Returns the number of others, or an error. */
+/* Visits the marks in the order of their classes. Composes them with `starter`
+ * if possible (NULL: composes none), and writes the other marks if `put` is
+ * set. Returns the number of other marks, or an error. */
 static int64_t form_take_marks(struct form *f, const struct form_marks *m,
                                struct form_item *starter, int put)
 {
@@ -219,7 +219,7 @@ static int64_t form_take_marks(struct form *f, const struct form_marks *m,
 
 /* ---- a form ---- */
 
-/* Writes the starter at p, composed with all that can be composed, and its
+/* Writes the starter at p, composed with as much as possible, and its remaining
  * marks. */
 static int64_t form_starter(struct form *f, struct form_place *p)
 {

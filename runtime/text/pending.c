@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Returns the number of held bytes at the end that are an incomplete character.
- * Tries the smallest and the largest bytes after them. */
+ * Tries the smallest and the largest bytes as continuation. */
 static int64_t held_open_character(const struct attn_text *t)
 {
     for (int64_t n = 1; n <= 3 && n <= t->held; n++) {

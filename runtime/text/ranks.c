@@ -3,8 +3,8 @@
  * joined, the leftmost first, until no merge applies. Words that are known to
  * be a single token are looked up directly.
  *
- * One pass joins all neighbours of the lowest rank. The result is the same as
- * that of one join at a time if new symbols merge only at higher ranks. If they
+ * One pass joins all neighbours of the lowest rank. If new symbols merge only
+ * at higher ranks, the result is the same as with one join at a time. If they
  * do not, or if passes over a long word join few symbols, a heap finishes the
  * word. */
 #include "runtime/core.h"
@@ -13,9 +13,9 @@
 
 enum {
     RANKS_NONE = INT32_MAX,      /* rank of symbols that do not merge */
-    RANKS_MOST = INT32_MAX / 64, /* most bytes of a word */
-    RANKS_FEW = 40,              /* most symbols for a linear search */
-    RANKS_SHORT = 64, /* most symbols for which only passes are used */
+    RANKS_MOST = INT32_MAX / 64, /* maximum bytes of a word */
+    RANKS_FEW = 40,              /* maximum symbols for a linear search */
+    RANKS_SHORT = 64, /* maximum symbols for which only passes are used */
     RANKS_LITTLE = 8  /* a pass must join at least 1/8 of the symbols */
 };
 
@@ -69,7 +69,7 @@ static int64_t ranks_length(const struct attn_symbols *r, int32_t id,
     return attn_max(attn_character(r->text + from, r->end - from), 1);
 }
 
-/* Returns the merge of symbols i and j by the piece with their joined text. */
+/* Finds the merge of symbols i and j from the piece with their joined text. */
 static struct attn_pair ranks_in_texts(const struct attn_symbols *r, int64_t i,
                                        int64_t j)
 {
@@ -309,7 +309,7 @@ static void ranks_flush(struct attn_symbols *r, struct ranks_unknown *u)
     u->bytes = 0;
 }
 
-/* Adds a character of n bytes that is no token: as its bytes, as an unknown
+/* Adds a character of n bytes that is not a token: as its bytes, as an unknown
  * token, or not at all. */
 static void ranks_unknown_character(struct attn_symbols *r, const char *s,
                                     int64_t n, struct ranks_unknown *u)
@@ -351,8 +351,8 @@ static void ranks_bytes(struct attn_symbols *r, const char *s, int64_t n)
     ranks_flush(r, &u);
 }
 
-/* Finds the token of a character, with the prefix or suffix that the place of
- * the character in the word requires. */
+/* Finds the token of a character, with the prefix or suffix that the
+ * character's place in the word requires. */
 static int32_t ranks_find(const struct attn_symbols *r, const char *s,
                           int64_t n, int first, int last)
 {
@@ -420,7 +420,8 @@ ATTN_API int64_t attn_ranks_bytes(const struct attn_vocab *v, int64_t bytes)
     return attn_memory_bytes(&at);
 }
 
-/* Returns the only token of the word if the table of words has it, else -1. */
+/* Returns the token of a word that the table of words lists as a single token,
+ * otherwise -1. */
 ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
                                    int64_t n)
 {
@@ -443,8 +444,8 @@ ATTN_API int32_t attn_symbols_word(const struct attn_vocab *v, const char *s,
     return -1;
 }
 
-/* Returns the length of the space at s: U+2581 or, with `plain`, also ' '; 0:
- * no space. */
+/* Returns the length of the space at s: U+2581 or, if `plain` is set, also ' '.
+ * Returns 0 if there is no space. */
 static int64_t ranks_space(const char *s, int64_t n, int plain)
 {
     if (plain && *s == ' ')

@@ -1,5 +1,5 @@
-/* replace.c: steps that search for texts and spaces: they replace them, prepend
- * a text, or strip spaces at the ends. A replacement has the position of the
+/* replace.c: steps that search for texts and spaces. They replace them, prepend
+ * a text, or strip spaces at the ends. A replacement gets the position of the
  * last character that it replaces, as in the `tokenizers` package. */
 #include "runtime/core.h"
 
@@ -91,7 +91,8 @@ ATTN_API int64_t attn_prepend(const struct attn_vocab *v,
 
 /* ---- replace ---- */
 
-/* Returns the first position, from `at` on, at which the text occurs, or -1. */
+/* Returns the first position at or after `at` at which the text occurs, or
+ * -1. */
 static int64_t replace_find(const struct attn_aligned *in, int64_t at,
                             const char *text, int64_t n)
 {
@@ -150,8 +151,8 @@ ATTN_API int64_t attn_replace(const struct attn_vocab *v,
     return wrong;
 }
 
-/* Returns the length of the run at `at` of repetitions of the step's text, and
- * their number. If the text is empty, the run is of white space. */
+/* Returns the length of the run of repetitions of the step's text at `at`, and
+ * their number. If the text is empty, the run is white space. */
 static int64_t replace_run(const struct attn_vocab *v,
                            const struct attn_step *s,
                            const struct attn_aligned *in, int64_t at,

@@ -1,6 +1,6 @@
 /* sentencepiece.c: SentencePiece's normalisation: its map of characters,
  * removal or escaping of spaces, and a space in front. The position of a byte
- * reaches from the start of its source characters to the start of the next
+ * extends from the start of its source characters to the start of the next
  * ones. */
 #include "runtime/core.h"
 
@@ -17,8 +17,8 @@ struct spm {
     struct attn_aligned *out;
 };
 
-/* Returns how many bytes at `at` are replaced, and the replacement; 0: the
- * character at `at` stays. */
+/* Returns the number of bytes at `at` to replace, and the replacement. Returns
+ * 0 if the character at `at` is not changed. */
 static int64_t spm_changed(const struct spm *m, int64_t at, const char **text,
                            int64_t *bytes)
 {
@@ -34,7 +34,7 @@ static int64_t spm_changed(const struct spm *m, int64_t at, const char **text,
     return *text ? taken : 0;
 }
 
-/* Returns how many bytes at `at` become one text, and the text. */
+/* Returns the number of bytes at `at` that become one text, and that text. */
 static int64_t spm_next(const struct spm *m, int64_t at, const char **text,
                         int64_t *bytes)
 {
@@ -77,7 +77,7 @@ static int64_t spm_put(const struct spm *m, const char *s, int64_t n,
     return wrong;
 }
 
-/* Returns the end of the leading spaces that are to be removed. */
+/* Returns the end of the leading spaces to remove. */
 static int64_t spm_skip(const struct spm *m)
 {
     const char *text;
@@ -111,8 +111,8 @@ static int32_t spm_trim(const struct spm *m, int32_t end)
     return end;
 }
 
-/* Returns the end of the characters from `at` on that stay unchanged and are
- * not spaces. The *n bytes after them become *text. */
+/* Returns the end of the characters, beginning at `at`, that do not change and
+ * are not spaces. The *n bytes after them become *text. */
 static int64_t spm_same(const struct spm *m, int64_t at, int64_t *n,
                         const char **text, int64_t *bytes)
 {

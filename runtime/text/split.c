@@ -1,6 +1,6 @@
 /* split.c: splits a text into words: by the patterns of known tokenizers, each
- * a function that finds the first match; by kinds of characters; or by given
- * texts. Also adds a prefix to a piece. */
+ * of which is a function that finds the first match; by kinds of characters; or
+ * at given texts. Also adds a prefix to a piece. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -30,8 +30,8 @@ static int split_kind(const struct attn_vocab *v, const char *s, int64_t *n)
     return attn_class_of(class, ATTN_NUMBERS) ? SPLIT_NUMBER : SPLIT_OTHER;
 }
 
-/* Returns the end of the run at `at` of characters of these kinds, at most
- * `most` of them. */
+/* Returns the end of the run of characters of these kinds at `at`, which has at
+ * most `most` characters. */
 static int64_t split_run(const struct attn_vocab *v, const char *s, int64_t n,
                          int64_t at, int kinds, int64_t most)
 {
@@ -193,7 +193,7 @@ static int64_t split_bloom(const struct attn_vocab *v,
     return i - *at;
 }
 
-/* Matches 's|'t|...|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+, which leaves only white
+/* Matches 's|'t|...|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+, which skips only white
  * space. ATTN_STEP_CLIP_MARKS first tries two marks. */
 static int64_t split_clip(const struct attn_vocab *v, const struct attn_step *s,
                           const char *text, int64_t n, int64_t *at)
@@ -283,7 +283,7 @@ static int64_t split_digits(const struct attn_vocab *v,
     return split_first(v, text, n, at, split_is_number);
 }
 
-/* Finds a byte that byte-level text shows as a digit. These bytes include
+/* Finds a byte that byte-level text represents by a digit. These bytes include
  * Latin-1 characters of category N, and so also occur in other characters. */
 static int64_t split_digit_bytes(const struct attn_vocab *v,
                                  const struct attn_step *s, const char *text,

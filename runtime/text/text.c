@@ -1,6 +1,6 @@
 /* text.c: converts ids to text, token by token. The output never ends within a
- * character or with a possible start of a stop string: such bytes are held back
- * until later ones decide. */
+ * character or in what may begin a stop string: such bytes are held back until
+ * later ones decide. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -62,8 +62,8 @@ static void text_bytes(struct attn_text_out *o, const char *text, int64_t n)
         attn_text_byte(o, text[i]);
 }
 
-/* Returns the text of a piece. A byte piece has its byte as text; the marks of
- * beginning and end have no text; the first space of a text is dropped. */
+/* Returns the text of a piece. A byte piece has its byte as text; begin and end
+ * marks have no text; the first space of a text is dropped. */
 static const char *text_of_piece(const struct attn_text *t,
                                  const struct attn_vocab *v, int32_t id,
                                  char *byte, int64_t *bytes)

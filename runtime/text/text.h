@@ -20,14 +20,14 @@ enum {
     ATTN_UNIGRAM = 5,
     ATTN_TOKENIZERS = 6
 };
-/* Flags of a model, in this order: the first symbols are bytes; characters that
- * are no piece use byte pieces such as "<0x0A>"; adjacent unknown tokens become
- * one; a word that is a token is not split; invalid UTF-8 becomes U+FFFD,
- * instead of an error or raw bytes; offsets exclude the spaces at a token's
- * ends; a text that does not continue another gets a space in front; the first
- * token's offsets keep one space; scores and byte pieces are as in
+/* Flags of a model, in this order: the first symbols are bytes; characters
+ * without a piece use byte pieces such as "<0x0A>"; adjacent unknown tokens
+ * become one; a word that is a token is not split; invalid UTF-8 becomes
+ * U+FFFD, instead of an error or raw bytes; offsets exclude the spaces at a
+ * token's ends; a text that does not continue another gets a space in front;
+ * the first token's offsets keep one space; scores and byte pieces are as in
  * SentencePiece; no piece has a space or U+2581 after another character, so
- * words are merged one by one. */
+ * words are merged separately. */
 enum {
     ATTN_MODEL_BYTES = 1,
     ATTN_MODEL_FALLBACK = 2,
@@ -51,7 +51,7 @@ enum {
     ATTN_PIECE_KIND = 15,    /* mask of the kind; the values below are flags */
     ATTN_PIECE_SPECIAL = 16, /* a token without text */
     ATTN_PIECE_ADDED = 32,   /* found before the model splits the text */
-    ATTN_PIECE_UNUSED = 64,  /* text never becomes this piece */
+    ATTN_PIECE_UNUSED = 64,  /* no text becomes this piece */
     ATTN_PIECE_USER = 128    /* matched before all others and never merged */
 };
 
@@ -79,7 +79,7 @@ enum {
     ATTN_MODEL_TRIE, /* the model's trie */
     ATTN_SECTIONS = 24
 };
-struct attn_section { /* relative to the block's start; 0, 0: no such section */
+struct attn_section { /* relative to the block's start; 0, 0: no section */
     int64_t at, bytes;
 };
 struct attn_part { /* a range of ATTN_STRINGS */
@@ -92,14 +92,14 @@ struct attn_vocab_header {
     char magic[8];                    /* "ATTNVOC3" */
     int64_t bytes;                    /* size of the complete block */
     int32_t size;                     /* number of tokens */
-    int32_t kind;                     /* ATTN_CHARACTERS and so on */
+    int32_t kind;                     /* ATTN_CHARACTERS etc. */
     int32_t start, end, pad, unknown; /* ids; -1: none */
     int32_t append_end; /* 1: the end token is appended to a source line */
     int32_t flags;      /* ATTN_MODEL_ flags */
     struct attn_part prefix, suffix; /* prefix of tokens inside a word, e.g.
-                                        "##", and suffix of those at its
-                                        end, e.g. "</w>" */
-    int32_t most;  /* most characters of a word; 0: no limit */
+                                      * "##", and suffix of tokens at its end,
+                                      * e.g. "</w>" */
+    int32_t most;  /* maximum characters of a word; 0: no limit */
     int32_t extra; /* number of tokens after `size` that exist only within
                       the model; the unknown token is output in their place */
     struct attn_section section[ATTN_SECTIONS];
@@ -134,11 +134,11 @@ struct attn_node {  /* node of ATTN_ADDED_TRIE. Node 0 is the root for tokens
     int32_t row; /* row of ATTN_ADDED whose text ends here; -1: none */
 };
 enum {
-    ATTN_STEPS = 16,         /* most steps in a list */
+    ATTN_STEPS = 16,         /* maximum steps in a list */
     ATTN_CLASS_INDEX = 4352, /* bytes that precede the classes */
     ATTN_CLASS_CATEGORY = 31,
     ATTN_CLASS_SPACE = 32, /* property White_Space */
-    ATTN_CLASS_WORD = 64   /* belongs to words, but not to L, M, Nd, Nl, Pc */
+    ATTN_CLASS_WORD = 64   /* part of words, but not in L, M, Nd, Nl, Pc */
 };
 
 struct attn_vocab { /* the sections of a block; NULL or 0: no such section */
@@ -164,8 +164,8 @@ ATTN_API const void *attn_vocab_section(const void *block, int64_t section,
                                         int64_t *bytes);
 /* Returns the length of the UTF-8 character at s; 0 if it is invalid. */
 ATTN_API int64_t attn_character(const char *s, int64_t left);
-/* Returns the number of bytes at s that are an incomplete character, at least
- * 1. */
+/* Returns the number of bytes at s, at least 1, that are an incomplete
+ * character. */
 ATTN_API int64_t attn_character_begun(const char *s, int64_t left);
 /* Returns the length of the character with this first byte; 1 for a byte inside
  * a character. This and the next function require valid UTF-8.              */
@@ -174,7 +174,7 @@ static inline int64_t attn_length(char first)
     const unsigned char c = (unsigned char)first;
     return 1 + (c >= 0xc0) + (c >= 0xe0) + (c >= 0xf0);
 }
-/* Returns the code point at s, and the length of its character. There must be a
+/* Returns the code point of the character at s, and its length. There must be a
  * character at s. */
 static inline uint32_t attn_code_point(const char *at, int64_t *bytes)
 {
@@ -192,7 +192,7 @@ static inline uint32_t attn_code_point(const char *at, int64_t *bytes)
 /* Returns the position of the first byte that is not valid UTF-8; n if there is
  * none. */
 ATTN_API int64_t attn_utf8(const char *s, int64_t n);
-/* Hash functions for the tables of a block, and the slot of a hash. The slot
+/* Hash functions for the tables of a block, and the slot for a hash. The slot
  * depends on the upper half of the hash, so any number of slots works. */
 ATTN_API uint64_t attn_text_hash(const char *s, int64_t n);
 static inline uint64_t attn_mix(uint64_t x)
@@ -216,7 +216,7 @@ ATTN_API int32_t attn_vocab_find(const void *block, const char *token,
                                  int64_t bytes);
 ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
                                       int64_t *bytes);
-/* Returns the byte that a piece such as "<0x0A>" stands for; -1 for other
+/* Returns the byte that a piece such as "<0x0A>" represents, or -1 for other
  * texts. */
 ATTN_API int attn_vocab_byte(const char *text, int64_t bytes);
 /* Returns the class of a code point, from ATTN_CLASSES; 0 if the block has no
@@ -233,12 +233,12 @@ enum {
     ATTN_WORDS_OF = 0x17fe      /* categories L, M, Nd, Nl, Pc */
 };
 ATTN_API int attn_class_of(unsigned kind, uint32_t categories);
-/* True for a character of words: letter, mark, number or connector. */
+/* True for a word character: letter, mark, number or connector. */
 ATTN_API int attn_class_word(unsigned kind);
 
 /* ---- vocab_check.c ---- */
 
-/* Returns NULL if the block is valid, else a message, which is a static
+/* Returns NULL if the block is valid, otherwise a message, which is a static
  * string. */
 ATTN_API const char *attn_vocab_check(const void *block, int64_t bytes);
 /* True if the message is about a kind or a step that this program does not
@@ -247,19 +247,21 @@ ATTN_API int attn_vocab_unknown(const char *wrong);
 
 /* ---- aligned.c ---- */
 
-/* A text while it is processed. Byte i comes from bytes from[i] .. to[i] - 1 of
- * the caller's text, always complete characters. If from is NULL, byte i comes
- * from byte base + i, or positions are not needed. begins: 1: starts the
- * caller's text; -1: starts a text that continues another; 0: inside. */
+/* A text that is being processed. Byte i comes from bytes from[i] .. to[i] - 1
+ * of the caller's text, which are always complete characters. If `from` is
+ * NULL, byte i comes from byte base + i, or positions are not needed. `begins`
+ * is 1 if the text starts the caller's text, -1 if it starts a text that
+ * continues another, and 0 if it is inside. */
 struct attn_aligned {
     char *text;
     int64_t bytes, cap;
     int32_t *from, *to; /* [cap] positions, or NULL */
     int64_t base, begins;
 };
-/* Append to `out`, and return 0 or ATTN_ERROR_ROOM. attn_put_same() appends
- * bytes of `in` with their positions, attn_put() a text that replaces n bytes
- * of `in` (0: it is inserted), attn_put_at() a text with a given position. */
+/* These append to `out`, and return 0 or ATTN_ERROR_ROOM. attn_put_same()
+ * appends bytes of `in` with their positions, attn_put() a text that replaces n
+ * bytes of `in` (0: an inserted text), attn_put_at() a text with a given
+ * position. */
 ATTN_API int64_t attn_put_same(struct attn_aligned *out,
                                const struct attn_aligned *in, int64_t at,
                                int64_t n);
@@ -268,22 +270,22 @@ ATTN_API int64_t attn_put(struct attn_aligned *out,
                           const char *text, int64_t bytes);
 ATTN_API int64_t attn_put_at(struct attn_aligned *out, const char *text,
                              int64_t bytes, int32_t from, int32_t to);
-/* Sets *from and *to to the position in the caller's text of bytes at .. at + n
- * - 1. */
+/* Sets *from and *to to the position of bytes at .. at + n - 1 in the caller's
+ * text. */
 ATTN_API void attn_place(const struct attn_aligned *in, int64_t at, int64_t n,
                          int32_t *from, int32_t *to);
-/* Returns n bytes of a text, from `at` on, as a text. */
+/* Returns the n bytes of a text at `at`, as a text. */
 ATTN_API struct attn_aligned attn_part_of(const struct attn_aligned *in,
                                           int64_t at, int64_t n);
 
 /* ---- added.c ---- */
-struct attn_match { /* an added token in a text, with spaces it absorbs */
+struct attn_match { /* an added token in a text, and the spaces it absorbs */
     int64_t from, to;
     int64_t next; /* position of the next search, before trailing spaces */
     int32_t row;  /* row of ATTN_ADDED */
 };
-/* Finds the first added token from `at` on. The token may absorb spaces back to
- * `least`. Returns 0 if there is none. */
+/* Finds the first added token at or after `at`. The token may absorb spaces
+ * back to `least`. Returns 0 if there is none. */
 ATTN_API int attn_added_next(const struct attn_vocab *v, int64_t normalised,
                              const char *s, int64_t n, int64_t at,
                              int64_t least, struct attn_match *m);
@@ -325,26 +327,29 @@ enum {
     ATTN_METASPACE_FIRST = 1,
     ATTN_METASPACE_ALWAYS = 2
 };
-enum { ATTN_AFFIX = 64 }; /* most bytes of a prefix or suffix */
+enum { ATTN_AFFIX = 64 }; /* maximum bytes of a prefix or suffix */
 /* Steps of decode.c. Each occurs at most once in a decoder. */
 enum {
     ATTN_STEP_OUT = 128,
-    ATTN_STEP_BYTE_LEVEL_OUT = ATTN_STEP_OUT, /* texts of tokens are bytes */
-    ATTN_STEP_WORDPIECE_OUT,     /* text: prefix of tokens that continue a
-                                    word; flags 1: clean up spaces before
-                                    punctuation */
-    ATTN_STEP_METASPACE_OUT,     /* text becomes a space, except at the start */
+    ATTN_STEP_BYTE_LEVEL_OUT = ATTN_STEP_OUT, /* writes a token's text byte by
+                                               * byte; a character may span
+                                               * tokens */
+    ATTN_STEP_WORDPIECE_OUT,     /* `text`: prefix of tokens that continue a
+                                  * word; flags 1: clean up spaces before
+                                  * punctuation */
+    ATTN_STEP_METASPACE_OUT,     /* `text` becomes a space, except at the
+                                  * start */
     ATTN_STEP_BYTE_FALLBACK_OUT, /* a piece such as <0x0A> becomes its byte */
     ATTN_STEP_FUSE,              /* later steps apply to the complete text */
     ATTN_STEP_STRIP_OUT,         /* removes a character, up to flags % 256
                                     times at the start and flags / 256 times
                                     at the end */
     ATTN_STEP_REPLACE_OUT,       /* `text` becomes `other` */
-    ATTN_STEP_SUFFIX_OUT,        /* text becomes a space, except at the end */
+    ATTN_STEP_SUFFIX_OUT,        /* `text` becomes a space, except at the end */
     ATTN_STEP_JOIN_OUT,          /* adds a space between tokens */
-    ATTN_STEP_PIECES_OUT,        /* text becomes a space, except (flags 1)
-                                    one at the start or (flags 3) all at the
-                                    start; unknown tokens become `other` */
+    ATTN_STEP_PIECES_OUT,        /* `text` becomes a space, except for one
+                                  * (flags 1) or all (flags 3) at the start;
+                                  * unknown tokens become `other` */
     ATTN_STEP_OUT_END
 };
 struct attn_op { /* functions of a step; decoders: see decode.c */
@@ -362,7 +367,7 @@ struct attn_op { /* functions of a step; decoders: see decode.c */
 };
 /* Treatment of the matches of a step that splits: they are removed; are
  * separate pieces; join the text before; join the text after; or are separate
- * pieces, with adjacent matches joined. INVERT exchanges matches and the texts
+ * pieces, with adjacent matches joined. INVERT swaps matches and the texts
  * between them. */
 enum {
     ATTN_SPLIT_REMOVED = 0,
@@ -461,7 +466,7 @@ struct attn_table { /* an open table */
 ATTN_API int attn_table_open(const struct attn_vocab *v, int32_t op,
                              struct attn_table *t);
 /* Opens the table of a step. Returns NULL if all its parts are within the
- * section, else a message. */
+ * section, otherwise a message. */
 ATTN_API const char *attn_table_check(const struct attn_vocab *v, int32_t op,
                                       struct attn_table *t);
 static inline unsigned attn_table_value(const struct attn_table *t, uint32_t c)
@@ -472,9 +477,9 @@ static inline unsigned attn_table_value(const struct attn_table *t, uint32_t c)
 ATTN_API int attn_is_character(uint32_t c);
 /* Writes a character as UTF-8. Returns its length, 1 to 4 bytes. */
 ATTN_API int64_t attn_character_put(char *text, uint32_t c);
-/* Sets *from and *to to the position of a character that replaces the one at
- * `at` (tag 0), that also removes -tag characters after it (tag < 0), or that
- * is inserted after the previous one (tag > 0). Returns the position for the
+/* Sets *from and *to to the position of an output character. It replaces the
+ * character at `at` (tag 0), also removes -tag characters after it (tag < 0),
+ * or is inserted after the previous one (tag > 0). Returns the position for the
  * next character. */
 ATTN_API int64_t attn_replaced(const struct attn_aligned *in, int64_t at,
                                int64_t tag, int32_t *from, int32_t *to);
@@ -577,8 +582,8 @@ struct attn_charmap { /* an open ATTN_CHARMAP; units 0: no map */
 };
 ATTN_API int attn_charmap_open(const struct attn_vocab *v,
                                struct attn_charmap *m);
-/* Returns the replacement of the longest prefix of s that is in the map, its
- * length and the prefix's length; NULL if no prefix is in the map. */
+/* Returns the replacement for the longest prefix of s that is in the map, its
+ * length, and the prefix's length. Returns NULL if no prefix is in the map. */
 ATTN_API const char *attn_charmap_longest(const struct attn_charmap *m,
                                           const char *s, int64_t n,
                                           int64_t *taken, int64_t *bytes);

@@ -111,7 +111,7 @@ struct tokens_growth { /* n bytes become at most times * n + plus bytes */
     int64_t times, plus;
 };
 
-enum { TOKENS_MOST = INT32_MAX / 8 }; /* most bytes of a text after all steps */
+enum { TOKENS_MOST = INT32_MAX / 8 }; /* maximum bytes after all steps */
 
 static struct tokens_growth tokens_grow(const struct attn_vocab *v, int64_t at,
                                         int64_t list, struct tokens_growth have)
@@ -174,8 +174,8 @@ static int tokens_lay_out(struct tokens *t, int64_t bytes,
     return model < 0 || at->used < 0 ? -1 : 0;
 }
 
-/* Returns the most ids that a text can have, without those of the template; -1:
- * too many. */
+/* Returns the maximum ids of a text, without those of the template; -1: too
+ * many. */
 static int64_t tokens_most(const struct attn_vocab *v, int64_t bytes)
 {
     struct tokens_growth g = { 1, 0 };
@@ -261,9 +261,9 @@ static int64_t tokens_piece(struct tokens *t, const struct attn_aligned *text,
 
 enum { TOKENS_BEHAVIOUR = 7 };
 
-/* Returns the length of the first piece that a step splits off; *drop: the
- * piece is removed. Pieces are matches, and the texts between them; INVERT
- * exchanges the two. */
+/* Returns the length of the first piece that a step splits off. Sets *drop if
+ * the piece is to be removed. Pieces are matches, and the texts between them;
+ * INVERT swaps the two. */
 static int64_t tokens_cut(const struct attn_vocab *v, const struct attn_step *s,
                           const char *text, int64_t n, int *drop)
 {
@@ -291,7 +291,8 @@ static int64_t tokens_cut(const struct attn_vocab *v, const struct attn_step *s,
     return length;
 }
 
-/* Splits a piece by the steps from `level` on, and encodes the results. */
+/* Splits a piece with the steps from `level` to the last, and encodes the
+ * results. */
 static int64_t tokens_split(struct tokens *t, int64_t level,
                             const struct attn_aligned *text, int64_t at,
                             int64_t n)
@@ -324,8 +325,8 @@ static int64_t tokens_split(struct tokens *t, int64_t level,
     return wrong;
 }
 
-/* Splits the text around added tokens of the normalised text. The next token
- * may also absorb spaces that a token has absorbed. */
+/* Splits the text at added tokens of the normalised text. A token may also
+ * absorb spaces that the previous token has absorbed. */
 static int64_t tokens_found(struct tokens *t, const struct attn_aligned *text)
 {
     const struct attn_vocab *v = &t->e.vocab;
@@ -375,8 +376,8 @@ static int64_t tokens_between(struct tokens *t, struct attn_aligned text)
     return tokens_found(t, in);
 }
 
-/* Copies the text, with U+FFFD in place of each longest invalid start of a
- * character, as UTF-8 decoders do. */
+/* Copies the text, with U+FFFD for each longest invalid start of a character,
+ * as UTF-8 decoders do. */
 static int64_t tokens_replace(const struct attn_aligned *in,
                               struct attn_aligned *out)
 {
@@ -429,8 +430,8 @@ static int64_t tokens_text(struct tokens *t, const char *text, int64_t bytes)
 
 /* ---- encode ---- */
 
-/* Encodes the text in its template; without the template if the text continues
- * another, or if e.how asks for none. */
+/* Encodes the text in its template, or without the template if the text
+ * continues another or e.how requests that. */
 static int64_t tokens_all(struct tokens *t, const char *text, int64_t bytes)
 {
     const struct attn_vocab_header *h = t->e.vocab.head;

@@ -1,5 +1,5 @@
 /* unigram.c: finds the split of a text into pieces with the largest sum of
- * scores (Viterbi); among equal sums, the first found. A character that is no
+ * scores (Viterbi); of equal sums, the first one found. A character without a
  * piece is unknown, with a score below all others. Adjacent unknown characters
  * become one token.
  *
@@ -10,7 +10,8 @@
 
 struct unigram_node { /* the best path to a byte */
     double score;
-    int32_t id, from; /* last piece of the path, its start; from -1: no path */
+    int32_t id, from; /* last piece of the path, and its start; `from` -1: no
+                       * path */
 };
 
 struct unigram {
@@ -133,8 +134,8 @@ static void unigram_turn(struct unigram *u)
 
 /* ---- output ---- */
 
-/* Adds the byte pieces of bytes from .. to - 1. In SentencePiece's offsets,
- * only the last of them covers the character. */
+/* Adds the byte pieces for bytes from .. to - 1. In SentencePiece's offsets,
+ * only the last of these pieces covers the character. */
 static int64_t unigram_fallback(struct attn_encoding *e,
                                 const struct unigram *u, int64_t from,
                                 int64_t to)

@@ -25,7 +25,7 @@ ATTN_API const void *attn_vocab_section(const void *block, int64_t section,
     return at->bytes > 0 ? (const char *)block + at->at : NULL;
 }
 
-/* Returns a section, and its number of items of `size` bytes. */
+/* Returns a section, and the number of its items of `size` bytes. */
 static const void *vocab_part(const void *block, int64_t section, size_t size,
                               int64_t *n)
 {
@@ -59,10 +59,10 @@ ATTN_API void attn_vocab_open(struct attn_vocab *v, const void *block)
 
 /* ---- UTF-8 ---- */
 
-/* Returns how many bytes at s begin a valid character, whose length is *n.
- * Overlong forms, surrogates and code points above 10FFFF are invalid. By the
- * table of RFC 3629, the range of the second byte depends on the first; later
- * bytes are 80 .. BF. */
+/* Returns the number of bytes at s that begin a valid character, whose length
+ * is *n. Overlong forms, surrogates and code points above 10FFFF are invalid.
+ * By the table of RFC 3629, the range of the second byte depends on the first;
+ * later bytes are 80 .. BF. */
 static int64_t vocab_begun(const unsigned char *s, int64_t left, int64_t *n)
 {
     unsigned least = 0x80, most = 0xbf;
@@ -202,7 +202,7 @@ ATTN_API const char *attn_vocab_token(const void *block, int32_t id,
     return text ? text + offset[id] : "";
 }
 
-/* Compares few bytes, usually those of one character; faster than memcmp(). */
+/* Compares a few bytes, usually one character; faster than memcmp(). */
 static int vocab_same(const char *a, const char *b, int64_t n)
 {
     if (n > 4)

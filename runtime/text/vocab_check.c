@@ -1,12 +1,11 @@
 /* vocab_check.c: checks that a block of bytes is a valid vocabulary. A block
  * that passes is safe to use, whatever its origin. This file checks the
- * structure; the rows of models and steps check their own data. */
+ * structure; models and steps check their own data. */
 #include "runtime/core.h"
 
 #include <string.h>
 
-/* Messages for a block that is valid, but that this program does not
- * support. */
+/* Messages for a valid block that this program does not support. */
 static const char vocab_no_kind[] = "vocabulary: unknown kind of tokenizer";
 static const char vocab_no_step[] = "vocabulary: an unknown step";
 
@@ -102,8 +101,7 @@ static const char *vocab_check_texts(const struct attn_vocab *v)
     return NULL;
 }
 
-/* Checks that a table has valid ids, and an empty slot, at which a search
- * ends. */
+/* Checks that a table has valid ids, and an empty slot to end a search. */
 static const char *vocab_check_table(const uint32_t *slot, int64_t n,
                                      int64_t size)
 {

@@ -1,10 +1,10 @@
 /* wordpiece.c: splits a word into tokens from left to right, always at the
- * longest match. Tokens inside a word have a prefix, "##". A word that cannot
- * be split in this way, or is too long, is one unknown token. */
+ * longest match. Tokens inside a word have a prefix, "##". A word that is too
+ * long, or cannot be split in this way, is one unknown token. */
 #include "runtime/core.h"
 
-/* The trie contains all tokens after byte WORDPIECE_WORD; and after byte
- * WORDPIECE_INSIDE the tokens inside words, without their prefix. */
+/* The trie contains all tokens, preceded by byte WORDPIECE_WORD, and the tokens
+ * inside words, preceded by byte WORDPIECE_INSIDE instead of their prefix. */
 enum { WORDPIECE_WORD = 1, WORDPIECE_INSIDE = 2 };
 
 ATTN_API const char *attn_wordpiece_check(const struct attn_vocab *v)

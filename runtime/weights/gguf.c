@@ -1,7 +1,7 @@
 /* gguf.c: reads a .gguf file: a head, keys with typed values, the list of
  * tensors, then their data at multiples of general.alignment. The file is
  * mapped and not trusted: each count, length and offset is checked against the
- * bytes left before anything is read.                                       */
+ * remaining bytes before anything is read. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "safetensors.h"
 
 enum {
-    MostMetadata = 1 << 24, /* most values, including those in lists */
-    MostDims = 4,           /* most dimensions of a tensor, by the format */
-    MostName = 65535,       /* most bytes of a key */
+    MostMetadata = 1 << 24, /* maximum values, including those in lists */
+    MostDims = 4,           /* maximum dimensions of a tensor, by the format */
+    MostName = 65535,       /* maximum bytes of a key */
     DefaultAlignment = 32
 };
 
@@ -105,8 +105,8 @@ static json_t *text_value(Cursor *c)
 enum { TypeBool = 7, TypeText = 8, TypeList = 9 };
 typedef enum { Natural, Signed, Real, Other } ValueKind;
 
-/* By the number of a type: its bytes, for a text or a list the least number of
- * bytes. Comments give the bits of numbers. */
+/* By number of a type: its size in bytes; for a text or a list, the minimum.
+ * Comments give the bits of numbers. */
 static const struct {
     int bytes;
     ValueKind kind;
@@ -118,8 +118,8 @@ static const struct {
 };
 enum { ValueTypes = sizeof value_types / sizeof *value_types };
 
-/* Returns a number as a double. For a 32-bit float, the double of its shortest
- * decimal, so that 0.001 becomes the double 0.001. */
+/* Returns a number as a double. For a 32-bit float, that is the double of its
+ * shortest decimal, so that 0.001 becomes the double 0.001. */
 static double real_of(uint64_t bits, int bytes)
 {
     float single;
@@ -263,7 +263,7 @@ static bool read_head(Cursor *c, Head *h)
     h->alignment = DefaultAlignment;
     if (!read_number(c, 8, &h->tensors) || !read_number(c, 8, &h->pairs))
         return false;
-    /* least bytes of a tensor's entry, and of a key with its value */
+    /* minimum bytes of a tensor's entry, and of a key with its value */
     if (h->tensors > (c->file->size - c->at) / 24)
         return bad_gguf(c, 8, "more tensors than the file has bytes for");
     if (h->pairs > (c->file->size - c->at) / 13)
@@ -361,7 +361,7 @@ json_t *gguf_metadata(const char *path, Fault *why)
 
 /* ---- tensors ---- */
 
-/* The types of tensors that can be read, with the elements and the bytes of a
+/* Tensor types that can be read, with the number of elements and bytes per
  * block. */
 static const struct {
     int number, elements, bytes;

@@ -6,7 +6,7 @@
 
 #include "runtime/rt.h"
 
-/* True if the file begins as a .gguf file does; false if it cannot be read. */
+/* True if the file begins like a .gguf file; false if it cannot be read. */
 bool is_gguf(const char *path);
 /* Maps a file and lists its tensors. Shapes have the slowest dimension first,
  * the reverse of the order in the file. Returns NULL, with a fault, on

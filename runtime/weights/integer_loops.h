@@ -37,8 +37,8 @@ EACH void store(const Lanes *x, float *at)
     memcpy(at, x, sizeof *x);
 }
 
-/* Sets each lane of *x to the larger of x and y; least() to the smaller. If x
- * is NaN, the result is y. */
+/* Sets each lane of *x to the larger of x and y; least() sets it to the
+ * smaller. If x is NaN, the result is y. */
 EACH void most(Lanes *x, const Lanes *y)
 {
     const Bits more = (Bits)(*x > *y);
@@ -161,7 +161,7 @@ EACH void int8_any(const float *x, int64_t stride, int64_t n, const Step *step,
 }
 
 /* A block of int4 numbers approximates x by (q - 8) step + offset, with q in 0
- * .. 15. Step and offset are integers for which all these values are in -127 ..
+ * .. 15. Step and offset are integers such that all these values are in -127 ..
  * 127. */
 typedef struct {
     Lanes step, offset, error; /* squared error of the block */

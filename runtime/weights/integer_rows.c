@@ -4,12 +4,12 @@
  * Columns are processed in parallel lanes, one or several panels at once, in
  * blocks that fit in L1. Up to three passes find the largest magnitude, compute
  * the squared error of several steps near it, and quantise with the best step.
- * The final scale is the one with the least error for the resulting integers:
- * sum (x - s w)^2 is least for s = sum x w / sum w^2 = step + sum (x - step w)
- * w / sum w^2.
+ * The final scale is the one with the smallest error for the resulting
+ * integers: sum (x - s w)^2 is minimal for s = sum x w / sum w^2 = step + sum
+ * (x - step w) w / sum w^2.
  *
- * Sums are over 64 numbers in float, then in double, in the order of k, so the
- * bytes do not depend on the machine or the number of threads. */
+ * Sums over 64 numbers are in float, sums of these in double, in the order of
+ * k, so the bytes do not depend on the machine or the number of threads. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -17,14 +17,14 @@
 #include "integer_rows.h"
 
 enum {
-    Wide = 64,      /* most lanes at once */
+    Wide = 64,      /* maximum lanes at once */
     Block = 4096,   /* numbers of a block: 16 KiB */
     Kept = 1 << 16, /* numbers kept for all passes: 256 KiB, which fit in L2 */
     MostSteps = 5
 };
 
-/* The candidate steps are the largest magnitude divided by each of these; 0
- * ends the list. */
+/* The candidate steps are the largest magnitude divided by each of these
+ * numbers; 0 ends the list. */
 static const float divisors[Dtypes][MostSteps + 1] = {
 #define STEPS(...) { __VA_ARGS__ }
 #define FORMAT(name, word, group, line, ending, shared, steps, ...) steps,
@@ -102,7 +102,7 @@ static const float *block_at(Columns *c, int64_t k, int64_t n)
     return x;
 }
 
-/* Numbers k .. k + n - 1 of the panel that begins at a lane. */
+/* Numbers k .. k + n - 1 of the panel that begins at lane `lane`. */
 typedef struct {
     const float *x;
     int64_t lane, k, n;

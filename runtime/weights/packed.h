@@ -9,9 +9,8 @@
 struct attn_packed_header {
     char magic[8];     /* "ATTNCW03" */
     uint64_t page;     /* hash of the rest of this page */
-    uint64_t contents; /* hash of everything after the page; 0 in a file that
-                          is embedded in a program, because that is not
-                          hashed */
+    uint64_t contents; /* hash of everything after the page; 0 in a file
+                        * embedded in a program, which is not hashed */
     uint64_t hash;     /* weights_hash of the model */
     int64_t bytes;     /* size of the file */
     int64_t weights_at, weights_bytes;
@@ -24,13 +23,13 @@ struct attn_packed_header {
 };
 enum {
     ATTN_PACKED_PAGE = 4096,
-    ATTN_PACKED_TEXT = 512 /* most bytes of a message */
+    ATTN_PACKED_TEXT = 512 /* maximum bytes of a message */
 };
 ATTN_API uint64_t attn_packed_page(const void *file); /* returns the hash for
                                                          `page` */
-/* Returns NULL if `file` is a weights file for `m`, else a message in
- * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads all of the file to check
- * the hash of its contents.                                                 */
+/* Returns NULL if `file` is a weights file for `m`, otherwise a message in
+ * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads the complete file to check
+ * the hash of its contents. */
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes,
                                        int64_t hashed, char *why);

@@ -2,8 +2,8 @@
  * about the speed of memory: in blocks that fit in L1, on all threads.
  *
  * A piece of work is several rows of one tensor, in complete panels. Rows that
- * are stored unchanged are copied. A matrix is moved into panels by tiles; if
- * it is transposed in the file, by runs of ATTN_PANEL numbers. */
+ * are stored unchanged are copied. A matrix is moved into panels tile by tile
+ * or, if it is transposed in the file, in runs of ATTN_PANEL numbers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static int64_t round_up(int64_t n)
 }
 
 /* ---- a block ---- */
-typedef struct { /* a tensor, and the block that it is packed into */
+typedef struct { /* a tensor, and the block into which it is packed */
     Elements from;
     void *block; /* destination: floats, bf16, or panels of integers */
 } Way;
@@ -33,7 +33,7 @@ static void scale(const Way *w, float *x, int64_t n)
         w->from.loops->scale(x, n, w->from.item->scale);
 }
 
-/* Stores n consecutive numbers from index `to` of the block. */
+/* Stores n consecutive numbers, starting at index `to` of the block. */
 static void put_run(const Way *w, const float *x, int64_t n, int64_t to)
 {
     if (w->from.item->dtype == DtypeBf16)
@@ -134,8 +134,7 @@ static void pack_rows(Way *w, int64_t row, int64_t end)
     }
 }
 
-/* Expands biases for each bucket to biases for each distance, one row for each
- * head. */
+/* Expands biases per bucket to biases per distance, one row per head. */
 static void pack_distances(Way *w)
 {
     const PackItem *item = w->from.item;

@@ -39,7 +39,7 @@ static const struct TypeRow *type_named(const char *name)
 
 /* ---- one tensor's entry ---- */
 
-/* Returns a number of the header if it is an integer >= 0, else -1. */
+/* Returns a number of the header if it is an integer >= 0, otherwise -1. */
 static int64_t natural(const json_t *j)
 {
     json_int_t v = json_is_integer(j) ? json_integer_value(j) : -1;
@@ -323,8 +323,8 @@ void safetensors_close(Safetensors *s)
     free(s);
 }
 
-/* Returns a list with space for `count` tensors of other files; NULL if memory
- * runs out. */
+/* Returns a list with space for `count` tensors of other files, or NULL if
+ * memory runs out. */
 static Safetensors *view_of(const Safetensors *s, int count)
 {
     Safetensors *to = calloc(1, sizeof *to);

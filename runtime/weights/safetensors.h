@@ -23,8 +23,7 @@ struct Safetensors {
     int shards;
 };
 
-/* Opens a single file, which is no index. Returns NULL, with a fault, on
- * errors. */
+/* Opens a single file, not an index. Returns NULL with a fault on errors. */
 Safetensors *safetensors_file(const char *path, Fault *why);
 void safetensors_sort(Safetensors *s);
 

@@ -17,9 +17,9 @@ static bool ends_in(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* Chooses the spread so that a matrix preserves the variance of its input, the
- * rows of an embedding table get unit variance by the factor sqrt(d_model), and
- * a norm stays near the identity. */
+/* Chooses the deviation so that a matrix preserves the variance of its input,
+ * the rows of an embedding table get unit variance from the factor
+ * sqrt(d_model), and a norm stays near the identity. */
 void seeded_floats(const PackItem *item, uint64_t seed, int64_t first,
                    int64_t n, float *out)
 {

@@ -1,4 +1,4 @@
-/* shards.c: reads tensors from several files, listed by an index:
+/* shards.c: reads tensors from several files, which an index lists:
  * {"weight_map": {"NAME": "FILE", ...}}. The files must be in the folder of the
  * index, and each must contain exactly the tensors that the index lists for
  * it. */

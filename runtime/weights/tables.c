@@ -4,12 +4,12 @@
 
 #include "runtime/rt.h"
 
-/* Sinusoid and rotary tables are computed by columns, ALiBi by rows, so that
- * common factors are computed once. */
-typedef struct { /* some rows of a table, from column `first` on */
+/* Sinusoid and rotary tables are computed column by column, ALiBi row by row,
+ * so that common factors are computed once. */
+typedef struct { /* some rows of a table, starting at column `first` */
     int64_t row, rows, first, n;
     float *out;
-    int64_t stride; /* floats from one row to the next */
+    int64_t stride; /* floats between rows */
 } Piece;
 
 /* Computes PE(pos, 2i) = sin(pos / base^(2i/d)) and PE(pos, 2i+1), the cos of
@@ -59,8 +59,8 @@ double alibi_slope(int64_t head, int64_t heads)
     return pow(2, -4.0 * (double)(2 * (head - power) + 1) / (double)power);
 }
 
-/* Computes the biases of a head, one for each distance key - query from
- * -(length - 1) on. */
+/* Computes the biases of a head, one for each distance key - query, starting at
+ * -(length - 1). */
 static void alibi(const PackItem *item, int64_t head, const Piece *p,
                   float *out)
 {
@@ -98,8 +98,8 @@ int64_t relative_bucket(int64_t distance, int64_t buckets, int64_t max_distance,
         return first + n;
     double log_part = log((double)n / (double)exact)
                     / log((double)max_distance / (double)exact);
-    /* 1e-9 because an exact power lies on the edge of a bucket and belongs to
-     * the next one */
+    /* 1e-9 because an exact power is on the edge of a bucket and belongs to the
+     * next one */
     int64_t far = exact
                 + (int64_t)(log_part * (double)(buckets - exact) + 1e-9);
     return first + (far < buckets - 1 ? far : buckets - 1);

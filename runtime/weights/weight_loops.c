@@ -67,7 +67,7 @@ EACH uint16_t nearest_bf16(float x)
 {
     const uint32_t v = bits_of(x);
     const uint32_t nearest = v + 0x7fff + (v >> 16 & 1);
-    /* a NaN whose payload lies only in the dropped bits must stay a NaN */
+    /* a NaN whose payload is only in the dropped bits must stay a NaN */
     const uint32_t nan = v & 0x7f0000 ? v : v | 0x400000;
     return (uint16_t)(((v & 0x7fffffff) > 0x7f800000 ? nan : nearest) >> 16);
 }
@@ -192,8 +192,8 @@ EACH void bf16_any(const float *x, int64_t n, uint16_t *out)
         out[i] = nearest_bf16(x[i]);
 }
 
-/* Transposes 8 rows of 8 in three steps: pairs, fours, then halves of a
- * vector.                                                                   */
+/* Transposes 8 rows of 8 numbers in three steps: pairs, groups of four, then
+ * halves of a vector. */
 #if defined __has_builtin
 #if __has_builtin(__builtin_shufflevector)
 #define EIGHTS 8

@@ -8,11 +8,11 @@
 
 enum { ATTN_GROUP = 64 }; /* numbers of a column quantised together */
 
-typedef struct { /* for each column: a number is about step * integer */
+typedef struct { /* per column: a number is about step * integer */
     float step[ATTN_PANEL], per_step[ATTN_PANEL]; /* per_step is 1 / step */
 } Step;
 
-typedef struct { /* for each column: sums over numbers x and their integers w */
+typedef struct { /* per column: sums over numbers x and their integers w */
     float error[ATTN_PANEL];   /* sum of (x - w step)^2 */
     float along[ATTN_PANEL];   /* sum of (x - w step) w */
     float squares[ATTN_PANEL]; /* sum of w^2 */
@@ -23,13 +23,12 @@ typedef struct {
     /* Converts elements first .. first + n - 1 of a type to floats. */
     void (*floats)(StType type, const unsigned char *at, int64_t first,
                    int64_t n, float *out);
-    int64_t (*not_finite)(const float *x, int64_t n); /* returns the number
-                                                         of values that are
-                                                         not finite */
+    /* Returns the number of values that are not finite. */
+    int64_t (*not_finite)(const float *x, int64_t n);
     void (*change)(float *x, int64_t n, float scale, float add);
     void (*scale)(float *x, int64_t n, float scale);
-    void (*bf16)(const float *x, int64_t n, uint16_t *out); /* rounds as
-                                                               bf16_of() does */
+    /* Rounds like bf16_of(). */
+    void (*bf16)(const float *x, int64_t n, uint16_t *out);
     /* Transposes ATTN_PANEL rows of n numbers, `stride` apart, into n
      * consecutive rows of ATTN_PANEL numbers. */
     void (*transpose)(const float *x, int64_t stride, int64_t n, float *out);

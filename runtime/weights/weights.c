@@ -1,14 +1,14 @@
 /* weights.c: reads the elements of a model's tensors: from a file, from the
- * seed, or from the formula of a position table. A tensor of the file may hold
+ * seed, or from the formula of a position table. A tensor in the file may hold
  * several tensors of the model, or be transposed (FileTensor). */
 #include "seed.h"
 #include "weights.h"
 
 /* ---- the file ---- */
 
-/* Maps index i of an axis to the index *at in the file, and returns how many of
- * the n indices from i on are consecutive there. shared: several of our tensors
- * alternate along the axis. */
+/* Maps index i of an axis to the index *at in the file. Returns the number of
+ * indices, of the n that begin at i, that are consecutive there. `shared` is
+ * true if several of our tensors alternate along the axis. */
 static int64_t run_of(const FileTensor *f, bool shared, int64_t i, int64_t n,
                       int64_t *at)
 {
@@ -20,8 +20,8 @@ static int64_t run_of(const FileTensor *f, bool shared, int64_t i, int64_t n,
     return run < n ? run : n;
 }
 
-/* Does the same as run_of() for columns first .. first + n - 1 of `all`, with
- * the taps of a convolution reordered. */
+/* Like run_of(), for columns first .. first + n - 1 of `all`, with the taps of
+ * a convolution reordered. */
 static int64_t columns_of(const FileTensor *f, int64_t all, int64_t first,
                           int64_t n, int64_t *at)
 {

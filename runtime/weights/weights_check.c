@@ -1,6 +1,6 @@
-/* weights_check.c: checks that a file of weights fits the model. Lists every
+/* weights_check.c: checks that a weights file fits the model. Lists every
  * tensor that is missing, has a wrong shape or type, or is unused. A finding
- * that several layers have in common is one line. */
+ * common to several layers is one line. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,8 +45,8 @@ enum { LongName = 200, Hints = 20, ShownLines = 20, LookBack = 256 };
 
 typedef enum { FoundError, FoundWarning, FoundNote, FoundLevels } Level;
 
-typedef struct { /* a finding about one tensor, or about the same tensor of
-                    several layers */
+typedef struct { /* a finding about one tensor, or about the corresponding
+                  * tensors of several layers */
     Level level;
     /* texts in which {i} replaces the layer's number */
     char name[LongName], rest[LongName], hint[LongName];
@@ -75,7 +75,8 @@ static int layer_at(const char *name, int *n)
     return -1;
 }
 
-/* Copies the name with {i} for the layer's number; false: it has no number. */
+/* Copies the name, with {i} for the layer's number. Returns false if the name
+ * has no number. */
 static bool without_layer(char out[LongName], const char *name, long layer)
 {
     int n = 0, at = layer_at(name, &n);
@@ -210,7 +211,7 @@ static int least_of(int a, int b, int c)
     return m < c ? m : c;
 }
 
-/* Returns Levenshtein's distance of two names of at most LongName bytes. */
+/* Returns the Levenshtein distance of two names of at most LongName bytes. */
 static int distance(const char *a, const char *b)
 {
     int row[LongName + 1];
@@ -235,12 +236,13 @@ typedef struct {
     int64_t elements; /* number of elements used */
     int64_t packed;   /* number of these elements that are packed unchanged */
     const char *integers; /* target format, if it is an integer format, which
-                             has no NaN; else NULL */
+                           * has no NaN; otherwise NULL */
     bool checked, misfit, longer; /* already reported, because several items
                                      may share the tensor */
 } Use;
 
-/* Returns the unused tensor with the most similar name; NULL: none is near. */
+/* Returns the unused tensor with the most similar name, or NULL if none is
+ * near. */
 static const char *nearest_unused(const Safetensors *file, const Use *use,
                                   const char *name)
 {
@@ -489,8 +491,8 @@ static int by_tensor(const void *a, const void *b)
     return order ? order : (x > y) - (x < y);
 }
 
-/* Returns an array that marks each item whose tensor in the file an earlier
- * item needs too. The caller frees it. NULL if memory runs out. */
+/* Returns an array that marks the items whose tensor in the file an earlier
+ * item also needs. The caller frees it. Returns NULL if memory runs out. */
 static bool *find_reported(const PackList *p)
 {
     size_t n = 0, count = (size_t)p->count + 1;

@@ -1,4 +1,4 @@
-/* weights_tensor.c: reads a tensor with the rounding that packing causes, for
+/* weights_tensor.c: reads a tensor with the rounding of its packed format, for
  * the oracle. */
 #include "integer_rows.h"
 
