@@ -58,12 +58,12 @@ const Command *command_find(const char *name);
 typedef struct Options Options;
 Options *options_parse(Arena *a, const Command *c, int argc, char **argv);
 
-typedef struct { /* options that every command accepts */
+typedef struct { /* options that all commands accept */
     bool help, version, quiet, force;
     const char *output; /* -o, for commands that print a report; NULL: stdout */
 } CommonOptions;
-/* Returns the common options among the words, even if other words are invalid,
- * and applies those such as --color. */
+/* Returns the common options, even if other words are invalid, and applies
+ * options such as --color. */
 CommonOptions options_common(const Command *c, int argc, char **argv);
 
 /* report_file.c: calls `print` with stdout redirected to the file `path` (NULL:

@@ -52,9 +52,9 @@ bool compare_passed(const Comparison *c)
 typedef void Gate(const Interp *in, const Node *n, double *out);
 
 typedef struct {
-    double eps;         /* tolerance, in roundings of f32 ... */
-    unsigned magnitude; /* ... of the op's result for the absolute values of
-                         * these inputs (bits); 0: of the result itself */
+    double eps;         /* tolerance, in f32 roundings of this number: */
+    unsigned magnitude; /* the op's result for the absolute values of these
+                         * inputs (bits); 0: the result itself */
     bool sum;           /* the result is a sum over the columns of in[0]: if it
                          * has fewer than `eps` terms, their number replaces
                          * `eps`, because it is the proven bound */

@@ -29,9 +29,9 @@ typedef enum {
 typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
 typedef enum { TrimNone, TrimTurns, TrimAll } ChatTrim; /* as ATTN_TRIM_ */
-typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
 /* exponent of the base for pair i: 2i/d as in the paper, or i/(d/2-1) as in
  * tensor2tensor and OpenNMT */
+typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
 typedef enum {
     ScalingNone,
     ScalingDynamic,

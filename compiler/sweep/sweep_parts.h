@@ -204,9 +204,8 @@ bool front_near(const Sweep *s, const Row *r);
 int *rows_sorted(const Sweep *s);
 
 /* ---- sweep_facts.c ---- */
-/* Run in a child process. They fill in facts of a variant's plan, and its
- * times. They return an exit code, or end the process if the variant is
- * invalid. */
+/* Fill in the facts of a variant's plan, and its times, in a child process.
+ * Return an exit code, or end the process if the variant is invalid. */
 int facts_plan(const Sweep *s, const Variant *v, Row *r);
 int facts_times(const Sweep *s, const Variant *v, Row *r);
 
@@ -293,8 +292,7 @@ int compare_axis(const Sweep *s);
 /* Collects the rows that differ from row `first` only in the length, sorted by
  * length. Returns their number; 0 if `first` is not the first of these rows. */
 int compare_line(const Sweep *s, int first, const Row **to);
-/* Sets the exponent of all rows: the power of the length as which the time
- * grows. */
+/* Sets the exponent of all rows: the time grows as length^exponent. */
 void compare_exponents(Sweep *s);
 /* Returns the kind of layer in the row, e.g. "attention". */
 const char *compare_name(const Sweep *s, const Row *r);

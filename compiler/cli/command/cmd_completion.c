@@ -1,7 +1,7 @@
 /* cmd_completion.c: attnc completion. Prints a script with which a shell
  * completes commands, options and their values. The script calls `attnc
  * complete` with the words of the command line. That prints the candidates from
- * the rows of commands.h and options.c. */
+ * the rows of commands.h and option_table.h. */
 #include <string.h>
 
 #include "emit/text/embedded.h"
@@ -190,7 +190,7 @@ int complete_words(int n, char **words)
 
 /* ---- scripts ---- */
 
-/* The scripts are attnc.bash, attnc.zsh and attnc.fish, beside this file. */
+/* The scripts are attnc.bash, attnc.zsh and attnc.fish in this directory. */
 int cmd_completion(const Options *o)
 {
     static const char *const shells[] = { "bash", "zsh", "fish" };

@@ -1,7 +1,7 @@
 /* help.c: attnc help and the manual pages, attnc(1) and one per command,
- * printed from the rows of commands.h, options.c and pages.c. Help and manual
- * have the same parts in the same order; a PageForm describes how each part
- * looks. The manual uses the macros of man(7). */
+ * printed from the rows of commands.h, option_table.h and pages.c. Help and
+ * manual have the same parts in the same order; a PageForm describes how each
+ * part looks. The manual uses the macros of man(7). */
 #include <ctype.h>
 #include <stdlib.h>
 

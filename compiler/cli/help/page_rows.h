@@ -1,6 +1,6 @@
 /* page_rows.h: the text of help and manual pages that is not in commands.h and
- * options.c: a paragraph and three examples per command. An example is a shell
- * command and its purpose. It works in a directory that contains models/.
+ * option_table.h: a paragraph and three examples per command. An example is a
+ * shell command and its purpose. It works in a directory that contains models/.
  * Define PAGE before you include this file, which undefines it. */
 #ifndef PAGE
 #define PAGE(...)

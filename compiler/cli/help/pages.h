@@ -1,4 +1,4 @@
-/* pages.h: texts of help and manual pages that are not in options.c. */
+/* pages.h: texts of help and manual pages that are not in option_table.h. */
 #ifndef ATTNC_CLI_PAGES_H
 #define ATTNC_CLI_PAGES_H
 

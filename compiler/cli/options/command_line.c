@@ -1,4 +1,5 @@
-/* command_line.c: parses a command line, using the rows of option_table.h. */
+/* command_line.c: parses a command line according to the rows of
+ * option_table.h. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <math.h>
@@ -353,7 +354,7 @@ CommonOptions options_common(const Command *c, int argc, char **argv)
     return found.common;
 }
 
-/* Sets the format by the ending of -o, unless --format was given. */
+/* Sets the format from the ending of -o, unless --format was given. */
 static void take_ending(Reading *r)
 {
     const char *dot = r->output ? strrchr(r->output, '.') : NULL;
@@ -464,8 +465,8 @@ Options *options_parse(Arena *a, const Command *c, int argc, char **argv)
     Reading r = { .arena = a, .command = c };
     bool options = true;
     r.options = arena_alloc(a, sizeof *r.options);
-    /* Store the defaults of all rows, then those of this command's rows again,
-     * because other commands may have other defaults for the same field. */
+    /* Stores the defaults of all rows, then those of this command's rows,
+     * because other commands may have other defaults for the same member. */
     for (int i = 0; i < 2 * n_options; i++) {
         const Option *row = &option_table[i % n_options];
         if (i < n_options || (row->commands & c->bit))

@@ -1,15 +1,14 @@
 /* option_table.h: the options of all commands, one row each.
  *
- * A row begins with its kind and its name; a name without "-" is an operand.
- * Then comes what the value is called in help, if there is one, and its place:
+ * A row begins with its kind and its name; a name without "-" is an operand's.
+ * Next come the placeholder of the value in help, if it has one, and its place:
  *  OWN(commands, member)  the commands that accept the option; the row declares
  *                         the member of Options, with the type of its kind
- *  AT(commands, member)   the same for a member that exists; MODEL, CODE and
- *                         others below are for members of parts
- * The default, the range or the words follow, and a line of help.
+ *  AT(commands, member)   the same, but the member exists already; MODEL, CODE
+ *                         and others below are for members of parts
+ * A row ends with the default, the range or the words, and a line of help.
  *
- * A file includes this after defining OWN, AT and ROW, which are undefined
- * again at the end. */
+ * Define OWN, AT and ROW before you include this file, which undefines them. */
 #ifndef OPTION_KINDS
 #define OPTION_KINDS
 /* clang-format off */
@@ -21,8 +20,8 @@
 #define COMMON(to) SHARED(CmdAll, to)
 #define SWEEPS(to) AT(CmdSweep | CmdCompare, to)
 
-/* The same for the rows of runtime/options/option_rows.h, whose column `place`
- * names one of these macros. */
+/* The same for rows of runtime/options/option_rows.h, in which the column
+ * `place` names one of these macros. */
 #define PLACE_Lines(to) AT(CmdRun | CmdScore | CmdQuantize, lines.to)
 #define PLACE_Settings(to) SEARCH(CmdRun, set.to)
 #define PLACE_Suppress(to) SEARCH(CmdRun, to)
@@ -38,7 +37,7 @@
 #define TYPE_Int int64_t
 #define TYPE_Float float
 
-/* A place is two columns: commands, and the member's offset. */
+/* A place is two columns: the commands, and the offset of the member. */
 #define PLAIN(kind, type, name, takes, commands, at, text) \
     ROW(kind, type, name, takes, commands, at, 0, 0, 0, NULL, 0, text, \
         GROUP, 0, NULL)
@@ -72,10 +71,10 @@
     CHOICE(Word, int, name, takes, place, list, value, text, NULL)
 #define WORDS(name, takes, place, list, value, text) \
     CHOICE(Words, int, name, takes, place, list, value, text, NULL)
-/* A word that takes effect before the other words are read. */
+/* a word that takes effect before other words are read */
 #define WORD_NOW(name, takes, place, list, apply, text) \
     CHOICE(Word, int, name, takes, place, list, 0, text, apply)
-/* The option --format of a report, and --json as a shorthand for it. */
+/* The option --format of a report, and --json, its short form. */
 #define FORMAT_AS(place, list, text) \
     CHOICE(Form, int, "--format", "NAME", place, list, 0, text, NULL) \
     PLAIN(Json, int, "--json", NULL, place, "the same as --format=json")
@@ -87,9 +86,9 @@
 #endif
 
 /* clang-format off */
-/* GROUP is the heading above the rows in `attnc help COMMAND`. */
+/* GROUP is the heading of the rows that follow, in `attnc help COMMAND`. */
 #define GROUP GroupOperands
-/* operands, in this order; a list accepts all words that follow */
+/* Operands, in order. A list accepts all words that follow. */
 TEXT("SPEC", "", MODEL(CmdSpec | CmdTensors | CmdTune | CmdDiff, spec), "")
 TEXT("SPEC", "", OWN(CmdDiff, other), "")
 WORD("attnc records", "", OWN(CmdRecords, action),
@@ -108,7 +107,7 @@ TEXT("MODEL", "", OWN(CmdNew, wanted), "")
 LIST("FOLDER", "", OWN(CmdImport, folders), "")
 LIST("SPEC", "", OWN(CmdSweep | CmdCompare, specs), "")
 
-/* options that the program in an emitted file has too */
+/* Options that the program in an emitted file also has. */
 #define OPTION(uses, of, kind, name, takes, place, member, ...) \
     RUN_OPTION(kind, TYPE_##kind, name, takes, PLACE_##place(member), \
                __VA_ARGS__, Group##of, uses)

@@ -1,5 +1,5 @@
 /* options.c: the tables of commands and options. command_line.c parses command
- * lines by them; help.c prints them. */
+ * lines with them; help.c prints them. */
 #include "cli/options/options.h"
 
 /* ---- commands ---- */
@@ -22,7 +22,7 @@ static const char *const reference_pages[] = {
 #define REFERENCE(id, name, ...) name,
 #include "spec/reference_pages.h"
 };
-/* Values to suggest for options that accept other texts too. */
+/* Suggested values of options that accept any text. */
 static const char *const dtypes[] = {
 #define FORMAT(name, word, ...) word,
 #include "runtime/weights/format_rows.h"

@@ -1,5 +1,5 @@
-/* options.h: the options of all commands, in one struct, whose members the rows
- * of option_table.h declare, and the parts that other directories take. */
+/* options.h: the options of all commands, in one struct whose members the rows
+ * of option_table.h declare, and the parts of it that other directories use. */
 #ifndef ATTNC_CLI_OPTIONS_H
 #define ATTNC_CLI_OPTIONS_H
 
@@ -23,7 +23,7 @@ typedef struct { /* options for the model and its passes */
     bool explain, require_fusion, allow_nan;
 } ModelOptions;
 
-typedef struct { /* options about the target, the compiler and its settings */
+typedef struct { /* options for the target, the compiler and its settings */
     const char *march, *tile, *backend, *cc, *level, *records;
     int64_t width;   /* floats per vector; 0: the target's default */
     int64_t threads; /* number of threads; -1: one per core */
@@ -63,14 +63,14 @@ typedef enum {
 extern const char *const part_words[]; /* the words of --parts: "model", then
                                         * the rows of emit/parts.h */
 
-struct Options { /* a command uses the members that its options set */
+struct Options { /* a command uses only the members of its options */
     CommonOptions common;
     ModelOptions model;
     CodeOptions code;
     SearchOptions search;
     LineOptions lines;
     BenchOptions bench;
-    SweepOptions sweep; /* without the members that those above set */
+    SweepOptions sweep; /* without the members that the ones above set */
     TuneOptions tune;
     int format, json;   /* two names for the value of --format */
     const char *agrees; /* verify: text to print instead of "verified", or
@@ -85,8 +85,8 @@ struct Options { /* a command uses the members that its options set */
 #undef DECLARE
 #undef LEAVE
 
-/* cmd_sweep.c: runs a sweep with the options of a command. If `change` is not
- * NULL, it adjusts the options of the sweep at the end. Returns an exit
+/* cmd_sweep.c: runs a sweep with the options of a command. At the end,
+ * `change`, if not NULL, modifies the options of the sweep. Returns an exit
  * code. */
 int sweep_command(Arena *a, int command, const Options *o,
                   void change(Arena *a, SweepOptions *to));
@@ -145,12 +145,12 @@ typedef struct {
     int n_words;
     const char *help;
     OptionGroup group;
-    int use; /* uses of `attnc run` that it applies to, bits ATTN_FOR_LINES
-              * etc.; 0: all */
+    int use; /* uses of `attnc run` for which it is valid, as bits
+              * ATTN_FOR_LINES etc.; 0: all */
     void (*apply)(int value); /* called before other options are read; or
                                * NULL */
 } Option;
-/* True if the option's value is in this part of Options. */
+/* True if the value of the option is in this part of Options. */
 #define OPTION_IN(row, part) \
     ((row)->at - offsetof(Options, part) < sizeof((Options *)0)->part)
 extern const Option option_table[];
@@ -160,8 +160,8 @@ static inline void *option_place(Options *o, const Option *row)
 {
     return (char *)o + row->at;
 }
-/* Returns the options that take effect before the others are read. The other
- * words may be invalid. */
+/* Returns the options that take effect before the others are read, even if
+ * other words are invalid. */
 Options options_early(const Command *c, int argc, char **argv);
 Texts new_words(Arena *a); /* cmd_new.c: the models that attnc new knows */
 /* command_line.c: returns true if the command accepts the option. */
@@ -173,12 +173,10 @@ const Option *option_find(const char *word, int command, const char **value);
 /* Returns the row of operand n, from 0, or NULL if the command has fewer
  * operands. If the last operand is a list, it includes all that follow. */
 const Option *option_operand(const Command *c, int n);
-bool option_needs(const Option *row);                   /* returns true if
-                                                         * the option needs a
+bool option_needs(const Option *row);                   /* true if it needs a
                                                          * value */
-bool option_default(const void *at, const Option *row); /* returns true if the
-                                                         * option has its
-                                                         * default value */
+bool option_default(const void *at, const Option *row); /* true if it has its
+                                                         * default */
 /* unknown_option.c: ends with ExitUsage and suggests the option that the user
  * probably meant. */
 void unknown_option(Arena *a, const Command *c, const char *word)
@@ -186,8 +184,8 @@ void unknown_option(Arena *a, const Command *c, const char *word)
 /* Returns true if a word such as "-ngl" is a known option of attnc or another
  * tool, rather than -n followed by its value. */
 bool option_misread(const char *word, int command);
-/* Ends with ExitUsage if an option was given that does not apply to this use,
- * which is one bit ATTN_FOR_LINES etc. */
+/* Ends with ExitUsage if an option was given that is not valid for this use, a
+ * single bit ATTN_FOR_LINES etc. */
 void options_for(const Options *o, const Command *c, int use);
 
 /* ---- as others take them ---- */
@@ -210,11 +208,11 @@ double budget_seconds(const char *text);
  * stdout. */
 const char *records_option(const CodeOptions *code);
 
-/* Returns the name of an option that was given but applies only to generated
- * answers, or NULL if there is none. */
+/* Returns the name of an option in use that is valid only for generated
+ * answers, or NULL. */
 const char *generation_option(const Options *o);
 
-/* Run the other forms of attnc run, each in a file of the same name. */
+/* Run the other forms of attnc run. Each is in the file of the same name. */
 int run_input(const Options *o);
 int run_attention(const Options *o);
 
