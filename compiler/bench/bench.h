@@ -145,12 +145,9 @@ enum {
     LoadRow,
     LoadFew,
     LoadMany,
-    LoadBf16,                      /* products with bf16 weights, in the same
-                                    * order as f32 */
-    LoadInt8 = 2 * LoadBf16,       /* products with integer weights, in the same
-                                    * order */
-    LoadDot = LoadInt8 + LoadBf16, /* products in integer arithmetic, in the
-                                    * same order */
+    LoadBf16,                      /* the same three for bf16 weights */
+    LoadInt8 = 2 * LoadBf16,       /* the same for integer weights */
+    LoadDot = LoadInt8 + LoadBf16, /* the same for integer arithmetic */
     LoadQuery = LoadDot + LoadBf16,
     LoadQueries,
     LoadNorm,

@@ -30,7 +30,7 @@ typedef struct {
     double width, height;
 } Roofline;
 
-/* distinguish the workloads without colours */
+/* shapes, so that colours are not needed to distinguish workloads */
 static const Mark shapes[] = { MarkSquare, MarkDiamond, MarkTriangle };
 enum { Marks = sizeof shapes / sizeof *shapes };
 static const char sheet[] =

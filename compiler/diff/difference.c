@@ -8,7 +8,7 @@ typedef struct {
     Difference *to;
     const Facts *side[2];
     Index names[2];  /* index of each variant's facts by identity */
-    Index layers[2]; /* each variant's layers by name: "encoder.{i}. 5" */
+    Index layers[2]; /* each variant's layers by name: "encoder. 5" */
     bool *done;      /* [facts of b]: true if already listed */
 } Walk;
 

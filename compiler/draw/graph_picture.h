@@ -119,7 +119,7 @@ void picture_boxes(Picture *p);
 
 /* graph_places.c */
 typedef struct {
-    double x, weight; /* wanted x; weight of this wish */
+    double x, weight; /* preferred x; weight of this preference */
     double apart;     /* minimum distance to the next spot */
 } Spot;
 /* Moves spots apart. Minimises the weighted sum of the squared moves. */

@@ -5,8 +5,8 @@
 #include "sweep/sweep_parts.h"
 
 enum {
-    MostRuns = 500, /* most runs in a round; more short runs add nothing */
-    MostAgain = 2   /* how often the machine is measured again at most */
+    MostRuns = 500, /* maximum runs in a round; more add no precision */
+    MostAgain = 2   /* maximum number of repeated measurements of rates */
 };
 static const double same = 0.02, again_seconds = 0.1;
 

@@ -304,7 +304,7 @@ double tiling_seconds(const CostModel *m, const Tiling *t)
     const TaskKind kind = m->task->key.kind;
     const int own = kind == TaskRows ? Tiling_rows : Tiling_work;
     double sum = 0, calls = 0;
-    if (kind > TaskAttention) /* a rough rank: how far from the default it is */
+    if (kind > TaskAttention) /* a rough rank: the distance from the default */
         return 1
              + fabs(log2((double)tiling_get(t, own)
                          / tiling_get(&m->task->defaults, own)));

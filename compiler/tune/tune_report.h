@@ -30,7 +30,7 @@ typedef struct {
     char why[160];    /* reason for its removal, e.g. "signal 11 (..)"; or "" */
     double predicted; /* seconds of a run, as predicted by the cost model */
     double seconds;   /* median seconds of a run; NAN: not timed */
-    double spread;    /* relative half of the median's interval, as recorded */
+    double spread;    /* relative half-width of the median's interval */
     int samples;
     int rung;    /* last rung of the halving that it reached, from 1; 0: none */
     double when; /* seconds from the beginning of the tuning until it was first

@@ -37,7 +37,7 @@ struct TaskSearch {
     int measured;
     int best;         /* index of the fastest candidate that runs; 0: only the
                        * default runs */
-    bool prescreened; /* prescreen() has ranked the candidates, or need not */
+    bool prescreened; /* candidates are ranked, or need not be */
     bool failed;      /* the default does not run */
 };
 

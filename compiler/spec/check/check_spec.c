@@ -5,7 +5,7 @@
 
 #include "spec/fields/fields.h"
 
-enum { MostInner = 1 << 20 }; /* largest h d_k and h d_v */
+enum { MostInner = 1 << 20 }; /* maximum of h d_k and h d_v */
 static const int64_t most_parameters = (int64_t)1 << 40;
 
 static const Pos nowhere;

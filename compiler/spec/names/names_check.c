@@ -349,7 +349,7 @@ bool spec_names_fit(Arena *a, const Spec *s, const WeightName *weights, int n)
     const WeightNames m = { a, s, weights, n };
 
     errors_hold();
-    if (s->names.n) { /* without rows, all names differ */
+    if (s->names.n) { /* without rows of `names`, all names differ */
         check_name_rows(&m);
         check_elements(&m);
     }

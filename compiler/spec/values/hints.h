@@ -11,7 +11,7 @@ typedef enum {
                    specs; `more` is another line that is needed */
     HintTrue,   /* a boolean: `ours` is the line to write for true, `more`
                    for false; NULL: no line */
-    HintFactor, /* a factor of d_model */
+    HintFactor, /* `ours` is the value times d_model */
     HintFormat, /* `ours` is a line; % stands for the value */
     HintBegin,  /* the first token of a text */
     HintFamily, /* the name of a family or of one of its classes */
