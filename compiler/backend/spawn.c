@@ -212,8 +212,8 @@ static void leave(Running *r)
     close_all(r->fd, 2);
 }
 
-/* The input is a file, so a limit on file sizes (ulimit -f) causes errors
- * too. */
+/* True if the error means lack of space. The input is a file, so a limit on
+ * file sizes (ulimit -f) counts too. */
 static bool out_of_space(int error)
 {
     return error == EFBIG || error == ENOSPC || error == EDQUOT;

@@ -132,7 +132,7 @@ size_t arena_bytes(const Arena *a)
 }
 
 /* Grows an allocation of `old` bytes: in place if nothing follows it, by
- * realloc() if it has its own chunk, else by copying. */
+ * realloc() if it has its own chunk, otherwise by copying. */
 static void *enlarged(Arena *a, char *at, size_t old, size_t bytes)
 {
     Chunk *c = a->chunk;

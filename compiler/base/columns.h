@@ -18,7 +18,7 @@ typedef enum {
     ColumnKnown, /* double; NAN: null */
     ColumnReals, /* double[n] */
     ColumnInts,  /* int64_t[n] */
-    ColumnRow    /* a struct with n columns of its own */
+    ColumnRow    /* a nested struct with n columns */
 } ColumnType;
 
 typedef struct RowColumn {

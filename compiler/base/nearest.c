@@ -16,7 +16,7 @@ static bool abbreviates(const char *word, const char *name)
 }
 
 /* Returns the distance of a name from a word of `length` letters: 0 if the word
- * is a prefix, 1 if it is an abbreviation, else the edit distance. */
+ * is a prefix, 1 if it is an abbreviation, otherwise the edit distance. */
 static int rank_of(const char *word, size_t length, const char *name)
 {
     const size_t other = strlen(name);

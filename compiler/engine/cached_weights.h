@@ -11,8 +11,9 @@ void *weights_memory(Engine *e);
  * Returns false if there are none, their hashes differ, or the engine does not
  * use the cache. */
 bool weights_cached(Engine *e);
-/* Allows caching of the weights just packed if `good` (all values are finite)
- * and the file is so old that any later change alters its time stamp. */
+/* Allows caching of the weights just packed if `good` is true (all values are
+ * finite) and the file is old enough that any later change alters its time
+ * stamp. */
 void weights_allow_cache(Engine *e, bool good);
 /* Writes the packed weights to the cache in a child process, without waiting
  * for it. */

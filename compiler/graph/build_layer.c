@@ -316,8 +316,8 @@ static const struct {
     [PlaceBoth] = { .before = true, .output = true },
 };
 
-/* Returns x + s (g * y), where s is the spec's factor and g a learned scale; y
- * if the model has no residuals. */
+/* Returns x + s (g * y), where s is the spec's factor and g a learned scale, or
+ * y if the model has no residuals. */
 static int residual(Build *b, int x, int y, const LayerPart *part)
 {
     const Spec *s = b->s;

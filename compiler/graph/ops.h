@@ -2,13 +2,13 @@
  * known about it; each directory uses the columns it needs.
  *
  *  name      Op##name, and the name in dumps
- *  inputs    least and most, in the order of the formula
+ *  inputs    minimum and maximum number; the formula has them in order
  *  class     how the op relates rows, which decides scheduling:
  *              Const    known when weights are packed: never runs in the model
  *              Source   enters the entry from outside
  *              View     renames elements of its input; no code is emitted
  *              Row      row i of the result needs only row i of the inputs
- *              Position the same, and the place of that row in its sequence
+ *              Position like Row, but needs the row's place in its sequence
  *              Head     mixes rows of one sequence (attention and its parts)
  *              State    writes or reads the paged cache
  *              Sink     names a result of the entry
@@ -21,17 +21,17 @@
  *              Rows     each row is read before it is written
  *              Residual an input that is added last
  *  FLOPs     of node `n`, in the words of graph/flops.c: `out` is the size of
- *            the result. SUMS(x): x of them are sums of products, by which
- *            the step is divided among threads
+ *            the result. SUMS(x): x of them are sums of products, which
+ *            determine how the step is divided among threads
  *
  *  value     eval_NAME() in oracle/: computes it in double precision
- *  gate      how far rounding may move it, in the words of oracle/gates.c:
+ *  gate      how much rounding may change it, in the words of oracle/gates.c:
  *            EXACT, ROUNDED(times) and others
  *  code      the function that emits its C, in the words of
  *            emit/step/region.c: NO_CODE, ROWS(kernel of emit/kernels/, number
  *            of inputs that are rows) and others. WHOLE(f): a STEP that can
- *            also be emitted undivided; WHOLE_OF(f, about how many bytes; 250
- *            without it)
+ *            also be emitted undivided; WHOLE_OF(f, approximate bytes; 250 if
+ *            WHOLE)
  *  plain     its plain C, in the words of emit/plain/plain_calls.c: NONE,
  *            PIECE(of emit/kernels/plain.c), CALLS(function)
  *  picture   text of its box, in the words of draw/graph_words.c: NAME,

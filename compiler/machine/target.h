@@ -20,10 +20,9 @@ typedef struct {                 /* a target of code generation */
                                     library; NULL if triple is NULL */
     int width;                   /* floats in a vector: 16, 8, 4 or 1 */
     int registers;               /* vector registers */
-    bool fma;                    /* how bytes are multiplied without additional
+    bool fma;                    /* has fused multiply-add instructions */
+    const char *dot;             /* how bytes are multiplied without additional
                                   * features: "maddubs", "dotprod", "plain" */
-    const char *dot;             /* how bytes are multiplied without further
-                                    features: "maddubs", "dotprod", "plain" */
     const char *guard;           /* preprocessor condition that is true if
                                     instructions are missing; NULL: none */
     const char *const *needs; /* features of the instruction set, e.g. "avx2" */
@@ -34,12 +33,11 @@ typedef struct {                 /* a target of code generation */
     int near, far;   /* bytes per cycle that a core reads from L3, memory */
     int mr, nr;      /* default tile: rows and columns */
     int tall_mr, tall_nr;       /* default tile for panels larger than L1 */
-    int small_m_mr, small_m_nr; /* maximum bytes of weights that stay in a
+    int small_m_mr, small_m_nr; /* default tile for a small M; 0: none */
+    int64_t small_m_bytes;      /* maximum bytes of weights that stay in a
                                  * cache */
-    int64_t small_m_bytes;      /* maximum rows of a small M if the weights stay
+    int near_small_m;           /* maximum rows of a small M if the weights stay
                                  * in a cache */
-    int near_small_m;           /* most rows of a small M if the weights stay
-                                   in a cache */
     TilingFrom tile_from;       /* FromDefault or FromOption */
     int64_t row_block;          /* default number of rows that pass through all
                                  * steps together */
@@ -60,7 +58,7 @@ typedef struct {
 } TargetNames;
 /* Lists all names, for messages and help. */
 const char *target_list(TargetNames *to);
-const char *target_name(int i); /* NULL: past the end */
+const char *target_name(int i); /* i from 0; returns NULL past the end */
 /* True if the target has a feature such as "avxvnni" beyond its instruction
  * set. */
 bool target_has(const Target *t, const char *feature);

@@ -8,7 +8,8 @@
  *
  *     %6 = add %9, %4           ->    %6 = linear %0, %1, %2, %9
  *
- * It takes one step at a time; a later root extends what an earlier one made.
+ * It fuses one step at a time; a later root extends the op that an earlier root
+ * produced.
  * The residual comes last: act(x W^T + b) + residual.
  * needs: fuse-norm to have taken its sums.  keeps: the value and name of the
  * last node of each chain.  breaks: nothing. */

@@ -6,7 +6,7 @@
  *
  * The sum must stay if it has other readers (in a pre-norm layer the next
  * residual reads it); then fuse-epilogue takes it. At the end of a stack the
- * norm is outside the layer, and the sum stays too, so that all layers stay
+ * norm is outside the layer, and the sum stays too, so that all layers are
  * alike. A sum with positions is left to the lookup or the product.
  * needs: to run before fuse-epilogue.  keeps: the value and name of norm.
  * breaks: nothing. */

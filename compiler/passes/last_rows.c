@@ -4,7 +4,7 @@
  *     %4 = select %3            ->    %4 = matmul %2, %3
  *
  * The select moves up past ops that work row by row and stops at the edge of
- * the layers, so that these stay alike.
+ * the layers, so that all layers are alike.
  *
  * needs: nothing.  keeps: the entry's results.  breaks: the shapes of the ops
  * it passes: they now have r rows. */

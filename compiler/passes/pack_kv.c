@@ -1,5 +1,5 @@
 /* pack_kv.c: pack-kv lays out keys and values in the pages of a cache, because
- * attention's kernels read only these. It applies to rows that were not read
+ * attention kernels read only pages. It applies to rows that were not read
  * from a cache.
  *
  *     %5 = attention %2, %3, %4 ->    %5 = pack_kv %3, keys

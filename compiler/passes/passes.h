@@ -1,7 +1,7 @@
 /* passes.h: rewrites of the graph, in the order of one table.
  *
  * In:  a Graph as built.
- * Out: the same graph, fused and lowered; if asked for, remarks on each pass's
+ * Out: the same graph, fused and lowered; if requested, remarks on each pass's
  * rewrites and failures. */
 #ifndef ATTNC_PASSES_H
 #define ATTNC_PASSES_H

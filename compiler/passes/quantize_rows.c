@@ -1,5 +1,5 @@
 /* quantize_rows.c: quantize turns the rows that integer products read into
- * integers, each row with a scale of its own. Products of a layer that read the
+ * integers, with one scale per row. Products of a layer that read the
  * same rows share one quantize node.
  *
  *     %5 = linear %2, %3, %4     ->    %5 = quantize %2

@@ -289,8 +289,8 @@ static void collect_node(Plan *p, int node, bool shared)
     }
 }
 
-/* Collects all constants outside layers first, so that those that layers share
- * do not interrupt a layer's blocks, and similar layers have the same
+/* First collects the constants outside layers that layers read, so that these
+ * are not among the blocks of a layer, and similar layers have the same
  * layout. */
 static void collect_blocks(Plan *p)
 {
@@ -306,8 +306,8 @@ static void collect_blocks(Plan *p)
 
 typedef VEC(PackItem) ItemList;
 
-/* Sets the tensor that an item is packed from. A vector is packed as a row, so
- * its groups are along columns. */
+/* Sets the source tensor of an item. A vector is packed as a row, so its groups
+ * are along columns. */
 static void read_from(Plan *p, PackItem *it, const Node *n, const char *name)
 {
     it->name = spec_packed_name(p->arena_, p->g->spec, name);

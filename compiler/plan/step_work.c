@@ -42,10 +42,10 @@ int64_t least_work_rows(const Plan *p)
     return p->small_m ? MemoryRows : CacheRows;
 }
 
-/* Returns the least rows of a part. If the region's weights stay in each core's
- * cache, few rows are enough. Otherwise a part has at least a block of rows, at
- * most RowBlock, because each part reads all weights; a region with fewer rows
- * divides its weights among the parts. */
+/* Returns the minimum number of rows per part: NearRows if the region's weights
+ * fit in each core's cache, otherwise a block of rows, but at most RowBlock,
+ * because each part reads all weights. If the region has fewer rows, the parts
+ * divide its weights instead. */
 int64_t least_part_rows(const Plan *p, const Region *r)
 {
     int64_t bytes = 0;

@@ -44,8 +44,7 @@ typedef struct {
     int64_t tokens, extra;
     Merge *merge;
     int64_t merges;
-    Step step[3][ATTN_STEPS]; /* steps of the normaliser, of splitting, and
-                                 of the decoder */
+    Step step[3][ATTN_STEPS]; /* steps of normaliser, splitter and decoder */
     int steps[3];
     Added *added;
     int64_t addeds;
@@ -92,7 +91,7 @@ bool tokenizer_pattern(Text regex, int *op);
 
 /* ---- unicode.c ---- */
 
-/* Appends the content of section ATTN_CLASSES. */
+/* Appends the contents of section ATTN_CLASSES. */
 void unicode_classes(Bytes *out);
 
 /* ---- mappings.c, double_array.c ---- */

@@ -1,4 +1,4 @@
-/* block_file.c: reads and writes a block in a file of its own. */
+/* block_file.c: reads and writes a file that contains only a block. */
 #include <stdlib.h>
 #include <string.h>
 

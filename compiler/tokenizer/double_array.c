@@ -26,7 +26,7 @@ typedef struct {
     unsigned char *taken; /* by unit; bit 0: it is a node; bit 1: it is the
                              base of some node's children */
     uint32_t units, first;
-    Part *part; /* stack of nodes whose children have no place yet */
+    Part *part; /* stack of nodes whose children are not placed yet */
     int64_t parts, cap;
     bool failed;
 } Trie;

@@ -78,8 +78,9 @@ static bool read_prepend(Reader *r, const json_t *o, const char *place, int op)
         && normal_put(r, op, 0, text, none);
 }
 
-/* Recognises a regular expression by its text: one for runs of at least *least
- * times the character *text, or of white space if *text is "". */
+/* Recognises a regular expression for runs by its text. Sets *text to the
+ * repeated character, or to "" for white space, and *least to the minimum
+ * length. Rejects other expressions. */
 static bool run_of(Reader *r, const char *place, Text regex, int *least,
                    Text *text)
 {
@@ -97,7 +98,8 @@ static bool run_of(Reader *r, const char *place, Text regex, int *least,
                           arena_strndup(r->arena, regex.at, regex.n));
 }
 
-/* True if an expression matches only one fixed text; sets *text to it. */
+/* True if an expression matches only one fixed text, which it stores in
+ * *text. */
 static bool is_literal(Text regex, Text *text)
 {
     *text = regex;

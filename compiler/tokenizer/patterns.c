@@ -1,5 +1,5 @@
 /* patterns.c: the regular expressions with which known tokenizers split text,
- * and for each the step that splits in the same way. */
+ * and the equivalent step for each. */
 #include <string.h>
 
 #include "tokenizer/block.h"

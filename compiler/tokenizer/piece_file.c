@@ -1,5 +1,5 @@
-/* piece_file.c: reads a tokenizer file of pieces that are merged by score, with
- * pieces for single bytes. docs/spec.md shows one. */
+/* piece_file.c: reads a tokenizer file with pieces that are merged by score,
+ * and pieces for single bytes. docs/spec.md has an example. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,8 +103,7 @@ static bool check_id(const Tokenizer *l, const json_t *root, const char *key,
                  l->path, key, piece_kinds[piece]);
 }
 
-/* Sets special tokens that the spec leaves out, from the kinds of the
- * pieces. */
+/* Sets the special tokens that the spec omits, from the kinds of the pieces. */
 static void take_piece_special(Tokenizer *l)
 {
     for (int64_t i = l->tokens - 1; i >= 0; i--) {
@@ -115,8 +114,8 @@ static void take_piece_special(Tokenizer *l)
     }
 }
 
-/* Recognises a file of another tool by its keys, and returns a description;
- * NULL: unknown. */
+/* Returns a description of another tool's file, which its keys identify, or
+ * NULL if it is unknown. */
 static const char *other_form(const json_t *root)
 {
     const json_t *model = json_object_get(root, "model"), *id;

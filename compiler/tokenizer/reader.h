@@ -9,8 +9,8 @@
 #include "tokenizer/block.h"
 
 enum {
-    TokenizerLimit = 256 << 20, /* most bytes of a file */
-    MostIds = 1 << 22           /* most tokens of a vocabulary */
+    TokenizerLimit = 256 << 20, /* maximum bytes of a file */
+    MostIds = 1 << 22           /* maximum tokens of a vocabulary */
 };
 
 /* A tokenizer that is being read from its files. Its texts are in the arena, or
@@ -34,8 +34,8 @@ void reader_open(Reader *r, Fault *why);
 void reader_close(Reader *r);
 Text text_of(const char *s);
 bool text_is(Text t, const char *s);
-/* Reads a file, which becomes the current one. NULL: failed, with the reason in
- * r->why. */
+/* Reads a file, which becomes the current one. Returns NULL with r->why on
+ * failure. */
 const File *reader_file(Reader *r, const char *path);
 /* Both read a JSON object; reader_config() reads all numbers as reals. */
 const json_t *reader_json(Reader *r, const char *path);
@@ -51,8 +51,8 @@ bool refuse_unknown(Reader *r, const char *place, const char *what,
 /* Checks that all keys of an object are in `known`, which ends in NULL. */
 bool json_only(Reader *r, const json_t *object, const char *place,
                const char *const *known);
-/* Each reads a member of an object into *to, or `default_value` if the member
- * is absent or null. False: the member has another type. */
+/* Each sets *to to a member of an object, or to `default_value` if the member
+ * is absent or null. Returns false if the member has another type. */
 bool json_flag(Reader *r, const json_t *object, const char *place,
                const char *key, bool default_value, bool *to);
 bool json_text(Reader *r, const json_t *object, const char *place,
@@ -63,14 +63,14 @@ bool json_int(Reader *r, const json_t *object, const char *place,
 /* ---- tokenizer_tokens.c ---- */
 /* Grows the list of tokens to n ids. The new ids are gaps. */
 void tokens_room(Reader *r, int64_t n);
-/* Gives a text an id, which must be free. place: position in the file, for
- * messages. */
+/* Assigns an id, which must be free, to a text. `place` is the position in the
+ * file, for messages. */
 bool token_put(Reader *r, const char *place, Text text, int64_t id,
                double score);
 /* Adds all tokens of a map {"token": id}. */
 bool tokens_of_map(Reader *r, const json_t *map, const char *place);
-/* Returns the id of a text; -1 if no token has it. Between calls tokens may be
- * added, but not changed. */
+/* Returns the id of a text, or -1 if no token has it. Between calls, tokens may
+ * be added but not changed. */
 int32_t token_find(Reader *r, Text text);
 /* Fills the ids up to size - 1 with gaps. Returns false if there are more
  * tokens. */
@@ -79,7 +79,7 @@ void tokens_move_extra(Reader *r, int64_t size);
 
 /* ---- added_list.c ---- */
 
-/* Adds a token to the list of added tokens, unless the list has it. */
+/* Adds a token to the list of added tokens, unless it is already there. */
 bool added_put(Reader *r, const char *place, Added a);
 bool added_of(Reader *r, const json_t *o, const char *place, int64_t id,
               Added *to); /* o: e.g. {"content": "[CLS]", "special": true} */
@@ -110,9 +110,10 @@ bool template_put(Reader *r, const char *place, bool pair, int32_t id,
                   int type);
 
 /* ---- json_model.c ---- */
-/* Reads "model": tokens, scores, merges. bytes: the model works on bytes. */
+/* Reads "model": tokens, scores, merges. `bytes` is true if the model works on
+ * bytes. */
 bool model_read(Reader *r, const json_t *model, bool bytes);
-void merges_room(Reader *r, int64_t n); /* call it before the first merge */
+void merges_room(Reader *r, int64_t n); /* called before the first merge */
 bool merge_text(Reader *r, const char *place, Text line); /* line: "a b" */
 
 /* Reads a file with one merge "a b" per line (class.c). */

@@ -61,7 +61,8 @@ struct attn_batch {
      * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] first key row of each */
+    const int32_t *key_start; /* [sequences + 1] first key row of each
+                               * sequence */
     float *output;            /* decode: [selected, output_columns]; others:
                                  [rows, output_columns] or, if pooled,
                                  [sequences, output_columns]. Not used by

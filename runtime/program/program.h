@@ -1,7 +1,7 @@
 /* program.h: the program that an emitted file contains under ATTNC_MAIN. It
  * reads lines from stdin and prints answers on stdout. The model decides what a
- * line is: text, if the weights have a vocabulary, or token ids; or a row of
- * numbers, of which an empty line ends a block. A model of `kind: attention`
+ * line is: text, if the weights have a vocabulary; token ids; or a row of
+ * numbers, in blocks that end with an empty line. A model of `kind: attention`
  * reads three blocks (queries, keys, values) as one question. The options are
  * the rows of runtime/options/option_rows.h. attnc run and attnc score are also
  * this program, with an engine as the model. Exit codes: 0 done, 2 usage, 3 bad

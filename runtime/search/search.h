@@ -205,7 +205,7 @@ struct attn_search_request { /* arguments of attn_search() */
     const int32_t *ids;   /* tokens of the concatenated sentences */
     const float *input;   /* instead of ids for a model that reads numbers:
                              input_width per row */
-    const int32_t *start; /* [sentences + 1] first row of each */
+    const int32_t *start; /* [sentences + 1] first row of each sentence */
     void *memory;
     int64_t bytes; /* at least attn_search_bytes() */
 };

@@ -8,9 +8,9 @@
  *  line        bytes of a group in each column of a panel of ATTN_PANEL columns
  *  ending      bytes per column after all groups; for integers, a float scale
  *              and -128 times their sum as 32 bits
- *  shared      if > 0, so many consecutive numbers of a column share a step and
- *              an offset of one byte each; a group contains two such blocks, so
- *              that integer groups fill cache lines
+ *  shared      if > 0, number of consecutive elements of a column that share a
+ *              step and an offset of one byte each; a group contains two such
+ *              blocks, so that integer groups fill cache lines
  *  steps       STEPS(divisors): the largest magnitude of a column, divided by
  *              one of these, is its step; the first wins ties. A divisor above
  *              127 clips the largest numbers.

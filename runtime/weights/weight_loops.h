@@ -44,9 +44,9 @@ typedef struct {
     /* Computes all sums that int8 computes, except total. */
     void (*int8_sums)(const float *x, int64_t stride, int64_t n, const Step *s,
                       LaneSums *sums);
-    /* Quantise one group of ATTN_GROUP numbers, of which n exist, to packed
-     * lines (formats.h). int4 writes the lines, then the step and offset with
-     * the least error for each `shared` numbers. */
+    /* Quantise one group of ATTN_GROUP numbers, the first n of which exist, to
+     * packed lines (formats.h). int4 writes the lines, then the step and offset
+     * with the smallest error for each `shared` numbers. */
     void (*int8)(const float *x, int64_t stride, int64_t n, const Step *s,
                  unsigned char *lines, LaneSums *sums);
     void (*int4)(const float *x, int64_t stride, int64_t n, const Step *s,

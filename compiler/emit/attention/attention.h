@@ -101,7 +101,7 @@ const char *need_short_attention(Gen *g, const Node *n);
 /* Begins the loop over tasks; a task is one head of one sequence. Declares `s`,
  * `head`, and `row`, the first row of the sequence. */
 void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows);
-/* Like begin_tasks(), with `each` heads per task. */
+/* Begins only the loop, with `each` heads per task. */
 void begin_task_loop(Gen *g, Emit *e, int each);
 const char *head_at(Gen *g, int node, const char *row);
 /* Return C for the number of keys of sequence s, for its page table (NULL if

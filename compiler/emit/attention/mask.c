@@ -54,8 +54,8 @@ const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
     return s;
 }
 
-/* Returns C for the first page that a tile of r rows at position p sees, as the
- * number of its first key. */
+/* Return C for the keys that a tile of r rows at position p sees: the first key
+ * of the first page, and the last key plus 1. */
 const char *mask_first(Gen *g, const MaskSpec *m)
 {
     const char *from = mask_from(g, m, "p");

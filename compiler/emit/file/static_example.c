@@ -154,8 +154,8 @@ static void put_static_encode(Gen *g, Emit *e)
 
 typedef struct {                  /* sizes of one call of decode_batch() */
     int64_t batch;                /* number of sequences */
-    int64_t source, target, past; /* rows per sequence: of its source, new ones,
-                                   * and those before */
+    int64_t source, target, past; /* rows per sequence: source, new and earlier
+                                   * rows */
     int64_t pages;                /* pages per sequence in each cache */
 } DecodeSizes;
 

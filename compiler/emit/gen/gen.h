@@ -26,7 +26,7 @@ typedef struct {
 /* The function of a step, or a constant that is a step or a list of steps.
  * Functions with the same base, comment and body are emitted once. */
 typedef struct {
-    const char *base;           /* name that was requested */
+    const char *base;           /* requested name */
     const char *name;           /* `base`, with a number if it was taken */
     const char *comment, *body; /* first comment; text after the first brace */
     const char *type; /* "struct step" or "struct steps"; NULL: a function */

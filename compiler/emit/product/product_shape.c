@@ -69,7 +69,8 @@ TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
                       .width = g->p->target.width };
 }
 
-/* Heights differ by at most one, so two tiles have one row more than a tile. */
+/* Tiles are as low as half of mr + 1, because mr + 1 rows need two tiles, whose
+ * heights differ by at most one. */
 Heights heights_for(const Tiling *t, int least)
 {
     const int halves = (t->mr + 1) / 2;
@@ -90,7 +91,8 @@ void put_tables(Gen *g, const char *name, const Tiling *t, unsigned widths,
         ep.parts |= EpPrefetch;
     for (int p = 0; widths >> p; p++) {
         TileKey key = tile_key(g, rows.most, ATTN_PANEL * (p + 1), ep);
-        key.fetch_rows = 2; /* the hardware prefetches faster for one row */
+        key.fetch_rows = 2; /* for one row the hardware's own prefetch is
+                             * faster */
         tables = arena_printf(g->a, "%s, %s", tables,
                               widths >> p & 1
                                   ? use_tiles(g->kernels, key, rows.least)

@@ -69,12 +69,12 @@ TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep);
 
 /* ---- panels.c ---- */
 const char *need_panels(Gen *g, const Tiling *t, bool accumulate);
-/* Emits a product of constant numbers of rows and panels, for the arguments of
- * multiply_panels() after the rows. */
+/* Emits a product with constant numbers of rows and panels. `args` has the
+ * arguments of multiply_panels() that follow the rows. */
 void put_fixed_panels(Gen *g, const Tiling *t, int64_t rows, int64_t panels,
                       const char *args);
 int tile_steps(const Tiling *t, int step[4]); /* sets nr, then 32 and 16;
-                                               * returns how many */
+                                               * returns their number */
 /* Returns the widths of tiles for this number of columns; 0: any number. */
 unsigned widths_for(const Tiling *t, int64_t columns);
 /* Returns the suffix for the functions of one tiling, e.g. "_6x64" for

@@ -24,8 +24,8 @@ typedef struct {
     bool groups;    /* int4: multiplies the sum of a group by its step;
                        set by use_tile() */
     bool apart;     /* panels of C, bias and residual are ldp apart, not 16 */
-    int fetch_rows; /* fewest rows with which tiles of a table prefetch; 0: the
-                       tile is in no table */
+    int fetch_rows; /* minimum rows for which tiles of a table prefetch; 0: not
+                     * in a table */
     int width;
     bool prebuilt; /* prebuilt in attnc, for code compiled by libtcc; has all
                     * parameters at any width */
@@ -44,7 +44,7 @@ typedef struct {
  *                                              prefetch; if nr > 16, also the
  *                                              one at + ldb; else unused
  *            int64_t ahead,                    EpPrefetch, EpAny: `next`
- *                                              advances by so many T's a line
+ *                                              advances this many T's per line
  *                                              of b: line_numbers(), or less
  *                                              if tiles share these panels
  *            int64_t ldp,                      EpAny, apart: distance of panels
@@ -57,16 +57,17 @@ typedef struct {
  * mr, nr, width and compiler.
  *
  * For integers (int8, int4, int4g64) b is complete panels, ldb bytes apart
- * (formats.h). Their -128 times the sum of a column includes all that is
- * stored, also behind k. R is float, and each output is the sum over k of FMAs
- * with the integers, times its column's scale. In integer arithmetic R is
+ * (formats.h). The stored -128 times the sum of a column includes all stored
+ * numbers, also those after k. R is float, and each output is the sum over k of
+ * FMAs with the integers, times its column's scale. In integer arithmetic R is
  * uint8_t: rows from quantize_rows_int8 or _int15, lda bytes apart, 64-byte
  * aligned. An output is float(sum) * (row's scale * column's scale); for int15,
  * fma(128, float(sum of the high parts), float(sum of the low parts)) replaces
- * float(sum). These tiles never start from C, and have the complete sum.
+ * float(sum). These tiles never start from C: they compute complete sums.
  *
- * Wide tiles have copies of int8 and of such rows, in which each four bytes
- * become the even two in 16 bits, then the odd two: dtype is int8, R uint8_t.
+ * Wide tiles read copies of int8 and of such rows, in which every four bytes
+ * become the two even ones in 16 bits, then the two odd ones: dtype is int8, R
+ * uint8_t.
  */
 typedef enum {
     TileA,
@@ -136,8 +137,8 @@ ParameterNames kernel_parameters(const Kernels *k, const char *name);
 /* Records that the file needs a tile. Returns the name of the tile's
  * function. */
 const char *use_tile(Kernels *k, TileKey key);
-/* Records the need of tiles of `low` to key.mr rows, for a key with fetch_rows;
- * returns the name of their table, "tiles_64_bias". */
+/* Records that the file needs tiles of `low` to key.mr rows, for a key with
+ * fetch_rows. Returns the name of their table, e.g. "tiles_64_bias". */
 const char *use_tiles(Kernels *k, TileKey key, int low);
 const char *use_kernel(Kernels *k, const char *name);
 void use_all_kernels(Kernels *k); /* all `//: kernel` pieces */
