@@ -42,8 +42,8 @@
 #endif
 
 #if defined ATTNC_MAIN || defined ATTNC_THREADS
-/* system.h: the system headers of threads and of the program. An emitted file
- * begins with these, because _GNU_SOURCE must precede all headers.          */
+/* system.h: the system headers for threads and for the program. They are at the
+ * top of an emitted file, because _GNU_SOURCE must precede all headers. */
 #ifndef ATTN_SYSTEM_1
 #define ATTN_SYSTEM_1
 
@@ -75,9 +75,8 @@
 
 #endif
 #endif
-/* handle_system.h: the headers of the system that an open model uses. They are
- * at the top of an emitted file, because the macros must precede all
- * headers. */
+/* handle_system.h: the system headers for an open model. They are at the top of
+ * an emitted file, because the macros must precede all headers. */
 #ifndef ATTN_HANDLE_SYSTEM_1
 #define ATTN_HANDLE_SYSTEM_1
 
@@ -111,17 +110,8 @@
 /* ------------------------------------------------------- sizes, weights --- */
 
 enum {
-    D_MODEL = 32,
-    HEADS = 2,
-    D_K = 16,
-    D_V = 16,
-    D_FF = 64,
     ENCODER_LAYERS = 2,
     DECODER_LAYERS = 2,
-    SOURCE_VOCAB = 48,
-    TARGET_VOCAB = 48,
-    MAX_SOURCE = 16,
-    MAX_TARGET = 16,
 };
 
 /* Addresses in model.weights. A matrix [n, k] is stored as
@@ -179,75 +169,49 @@ struct weights {
 
 /* --------------------------------------------------- a call, its memory --- */
 
-/* batch.h: the arguments of one call of a model: sequences of rows, the pages
- * of their keys and values, and the caller's threads.                       */
+/* The header has comments on the public types. */
+
 #ifndef ATTN_BATCH_1
 #define ATTN_BATCH_1
 
 enum {
-    ATTN_PAGE = 64,  /* positions in a page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; in a panel of keys, positions */
-    ATTN_SELF = 0,   /* cache of the decoder's own keys */
-    ATTN_CROSS = 1,  /* cache of the encoder's output; higher numbers: caches
-                        of layers with another window or other sizes */
-    ATTN_CACHES = 16 /* most caches of a model */
+    ATTN_PAGE = 64,
+    ATTN_PANEL = 16,
+    ATTN_SELF = 0,
+    ATTN_CROSS = 1,
+    ATTN_CACHES = 16
 };
 
-/* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
- * parts - 1 and returns when all calls are done. The parts are independent:
- * they may run at once, in any order, or one after the other on one thread.
- * Results are bit-identical for any number of parts. A model uses fewer parts
- * if there is little work. */
 struct attn_parallel {
-    int64_t parts; /* most parts; the arena has room for this number */
-    void *pool;    /* first argument of run() */
+    int64_t parts;
+    void *pool;
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
 };
 
-/* The batch of one call: sequences of any lengths, concatenated without
- * padding.                                                                  */
 struct attn_batch {
     int64_t sequences;
-    int64_t rows;          /* number of rows in all sequences */
-    const int32_t *start;  /* [sequences + 1] first row of each sequence */
-    const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: earlier rows in the cache */
-    const int32_t *select; /* [selected] decode: indices of the rows whose
-                              logits are needed */
-    int64_t selected;      /* number of selected rows, at most `rows` */
-    /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
-     * table[c] + q] * cache[c].page_floats.                                 */
-    float *pool[ATTN_CACHES]; /* 64-byte aligned */
+    int64_t rows;
+    const int32_t *start;
+    const int32_t *ids;
+    const int32_t *past;
+    const int32_t *select;
+    int64_t selected;
+    float *pool[ATTN_CACHES];
     const int32_t *pages[ATTN_CACHES];
-    int64_t table[ATTN_CACHES]; /* entries per sequence in each table pages[] */
-    const int32_t *source;      /* [sequences] decode: the sequence's row in
-                                   the page tables of the cross caches */
-    const int32_t *source_rows; /* [sources] decode: number of keys in each
-                                   row of the cross tables */
-    /* used only by checks: number of pages in each pool[], number of rows in
-     * the cross tables */
+    int64_t table[ATTN_CACHES];
+    const int32_t *source;
+    const int32_t *source_rows;
     int64_t pool_pages[ATTN_CACHES], sources;
-    const int32_t *prefix; /* [sequences] masking prefix: length of the part
-                              that all rows of the sequence see; NULL: none */
-    const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers, for a model that reads these
-                              instead of ids; the output also has the rows of
-                              the class token and the like, which the input
-                              lacks */
-    /* for a model of kind attention: rows of numbers; the keys have their own
-     * sequence lengths */
+    const int32_t *prefix;
+    const int32_t *types;
+    const float *input;
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] first key row of each */
-    float *output;            /* decode: [selected, output_columns]; others:
-                                 [rows, output_columns] or, if pooled,
-                                 [sequences, output_columns]. Not used by
-                                 encode of an encoder-decoder, which fills
-                                 the cross caches instead */
-    const struct attn_parallel *parallel; /* NULL: one thread. A file without
-                                           * the part threads ignores it. */
+    const int32_t *key_start;
+    float *output;
+    const struct attn_parallel *parallel;
 };
 
 #endif
@@ -354,7 +318,6 @@ static const struct step encoder_source_input_step = {
 static const struct steps encoder_self_attn_qkv_steps = {
     .count = 1,
     .min_part_rows = 8,
-    .block_rows = 0,
     .step = {
         { encoder_self_attn_qkv, .flops = 6144 },
     }
@@ -384,7 +347,6 @@ static const struct steps encoder_o_norm1_w1_w2_norm2_steps = {
 static const struct steps cross_attn_kv_steps = {
     .count = 1,
     .min_part_rows = 8,
-    .block_rows = 0,
     .step = {
         { cross_attn_kv, .flops = 4096 },
     }
@@ -401,7 +363,6 @@ static const struct step decoder_target_input_step = {
 static const struct steps decoder_self_attn_qkv_steps = {
     .count = 1,
     .min_part_rows = 8,
-    .block_rows = 0,
     .step = {
         { decoder_self_attn_qkv, .flops = 6144 },
     }
@@ -450,7 +411,6 @@ static const struct step decoder_logits_selected_step = {
 static const struct steps decoder_logits_matmul_steps = {
     .count = 1,
     .min_part_rows = 8,
-    .block_rows = 0,
     .step = {
         { decoder_logits_matmul, .flops = 3072 },
     }
@@ -459,7 +419,6 @@ static const struct steps decoder_logits_matmul_steps = {
 static const struct steps decoder_output_steps = {
     .count = 1,
     .min_part_rows = 8,
-    .block_rows = 0,
     .step = {
         { decoder_output, .flops = 768 },
     }
@@ -1556,7 +1515,7 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
             if (at + 64 < last)
                 next = m->k + (at / 64 + 1) * m->k_page;
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
-            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            softmax_page(s, r, n, 0x1.715476p+0f, maxima, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1669,7 +1628,7 @@ static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
     first -= first % 16;
     panels(r, q, ldq, k + first * 16, 256, 16, (end - first + 15) / 16,
            s + first, 64, v);
-    softmax_chunk(s, r, from, to, (0x1.715476p+0f), maxima, sum, o, 16);
+    softmax_chunk(s, r, from, to, 0x1.715476p+0f, maxima, sum, o, 16);
     values_seen(r, s, from, to, v, 1, o);
 }
 
@@ -1708,7 +1667,7 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
             if (at + 64 < last)
                 next = m->k + m->page[at / 64 + 1] * m->k_page;
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
-            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            softmax_page(s, r, n, 0x1.715476p+0f, maxima, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1739,7 +1698,7 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
             if (at + 64 < last)
                 next = m->k + m->page[at / 64 + 1] * m->k_page;
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
-            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            softmax_page(s, r, n, 0x1.715476p+0f, maxima, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1777,7 +1736,7 @@ static void encoder_source_input(void *call, int64_t part, int64_t parts)
             const int64_t at = i - b->start[s];
 
             embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
-                      32, (0x1.6a09e6p+2f), c->w->source_positions + at * 32);
+                      32, 0x1.6a09e6p+2f, c->w->source_positions + at * 32);
         }
     }
 }
@@ -1838,17 +1797,13 @@ static void encoder_self_attn(void *call, int64_t part, int64_t parts)
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         const int64_t first = b->start[s] / 64 + s;
-        struct keys m;
-
-        m.k = c->self_attn_keys + head * 1024 + first * 2048;
-        m.v = c->self_attn_values + head * 1024 + first * 2048;
-        m.k_page = 2048;
-        m.v_page = 2048;
-        m.page = 0;
-        m.count = b->start[s + 1] - b->start[s];
-        m.past = 0;
-        m.prefix = 0;
-        m.bias = 0;
+        const struct keys m = {
+            .k = c->self_attn_keys + head * 1024 + first * 2048,
+            .v = c->self_attn_values + head * 1024 + first * 2048,
+            .k_page = 2048,
+            .v_page = 2048,
+            .count = b->start[s + 1] - b->start[s],
+        };
         attention_16x16(c->self_attn_qkv + row * 96 + head * 16, 96,
                         b->start[s + 1] - row, &m,
                         c->self_attn + row * 32 + head * 16, 32, scratch);
@@ -1878,7 +1833,7 @@ static void encoder_norm1(void *call, int64_t part, int64_t parts)
 
     add_norm_rows(c->norm1 + at * 32, 32, c->x + i * 32, 32,
                   c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
-                  32, (0x1.0c6f7ap-20f));
+                  32, 0x1.0c6f7ap-20f);
 }
 
 /* ffn_w1 = linear: f32[n, 64] */
@@ -1916,7 +1871,7 @@ static void encoder_norm2(void *call, int64_t part, int64_t parts)
 
     add_norm_rows(c->x + i * 32, 32, c->norm1 + at * 32, 32,
                   c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
-                  (0x1.0c6f7ap-20f));
+                  0x1.0c6f7ap-20f);
 }
 
 /* cross_attn_kv = linear: f32[n, 64] */
@@ -1979,7 +1934,7 @@ static void decoder_target_input(void *call, int64_t part, int64_t parts)
             const int64_t at = b->past[s] + i - b->start[s];
 
             embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
-                      32, (0x1.6a09e6p+2f), c->w->target_positions + at * 32);
+                      32, 0x1.6a09e6p+2f, c->w->target_positions + at * 32);
         }
     }
 }
@@ -2040,17 +1995,15 @@ static void decoder_self_attn(void *call, int64_t part, int64_t parts)
     for (int64_t task = part; task < tasks; task += parts) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
-        struct keys m;
-
-        m.k = c->self + head * 2048;
-        m.v = c->self + head * 2048 + 1024;
-        m.k_page = 8192;
-        m.v_page = 8192;
-        m.page = b->pages[0] + s * b->table[0];
-        m.count = b->past[s] + b->start[s + 1] - b->start[s];
-        m.past = b->past[s];
-        m.prefix = 0;
-        m.bias = 0;
+        const struct keys m = {
+            .k = c->self + head * 2048,
+            .v = c->self + head * 2048 + 1024,
+            .k_page = 8192,
+            .v_page = 8192,
+            .page = b->pages[0] + s * b->table[0],
+            .count = b->past[s] + b->start[s + 1] - b->start[s],
+            .past = b->past[s],
+        };
 
         if (head < 1 && m.count > 0) {
             prefetch_keys(m.k + m.page[0] * m.k_page + 2048, min(m.count, 64),
@@ -2086,7 +2039,7 @@ static void decoder_norm1(void *call, int64_t part, int64_t parts)
 
     add_norm_rows(c->x + i * 32, 32, c->x + i * 32, 32,
                   c->self_attn_o + at * 32, 32, w->norm1, w->norm1_bias, rows,
-                  32, (0x1.0c6f7ap-20f));
+                  32, 0x1.0c6f7ap-20f);
 }
 
 /* cross_attn_q = linear: f32[t, 32] */
@@ -2119,17 +2072,14 @@ static void decoder_cross_attn(void *call, int64_t part, int64_t parts)
             continue;                /* part of the block before */
         while (end < b->sequences && b->source[end] == b->source[s])
             end += 1;
-        struct keys m;
-
-        m.k = c->cross + head * 2048;
-        m.v = c->cross + head * 2048 + 1024;
-        m.k_page = 8192;
-        m.v_page = 8192;
-        m.page = b->pages[1] + b->source[s] * b->table[1];
-        m.count = b->source_rows[b->source[s]];
-        m.past = 0;
-        m.prefix = 0;
-        m.bias = 0;
+        const struct keys m = {
+            .k = c->cross + head * 2048,
+            .v = c->cross + head * 2048 + 1024,
+            .k_page = 8192,
+            .v_page = 8192,
+            .page = b->pages[1] + b->source[s] * b->table[1],
+            .count = b->source_rows[b->source[s]],
+        };
 
         if (head < 1 && m.count > 0) {
             prefetch_keys(m.k + m.page[0] * m.k_page + 2048, min(m.count, 64),
@@ -2166,7 +2116,7 @@ static void decoder_norm3(void *call, int64_t part, int64_t parts)
 
     add_norm_rows(c->norm3 + at * 32, 32, c->x + i * 32, 32,
                   c->cross_attn_o + at * 32, 32, w->norm3, w->norm3_bias, rows,
-                  32, (0x1.0c6f7ap-20f));
+                  32, 0x1.0c6f7ap-20f);
 }
 
 /* ffn_w1 = linear: f32[t, 64] */
@@ -2204,7 +2154,7 @@ static void decoder_norm2(void *call, int64_t part, int64_t parts)
 
     add_norm_rows(c->x + i * 32, 32, c->norm3 + at * 32, 32,
                   c->ffn_w2 + at * 32, 32, w->norm2, w->norm2_bias, rows, 32,
-                  (0x1.0c6f7ap-20f));
+                  0x1.0c6f7ap-20f);
 }
 
 /* logits_selected = select: f32[r, 32] */
@@ -2474,14 +2424,14 @@ static void bind_weights(void *bound, const void *packed)
     struct weights *w = bound;
     const float *p = packed;
 
-    w->target = p + 0;
+    w->target = p;
     w->source_positions = p + 1536;
     w->target_positions = p + 23360;
     for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
         struct encoder_layer *x = &w->encoder[l];
         const float *q = p + l * 8544 + 2048;
 
-        x->self_attn_qkv = q + 0;
+        x->self_attn_qkv = q;
         x->self_attn_qkv_bias = q + 3072;
         x->self_attn_o = q + 3168;
         x->self_attn_o_bias = q + 4192;
@@ -2498,14 +2448,14 @@ static void bind_weights(void *bound, const void *packed)
         struct cross_layer *x = &w->cross[l];
         const float *q = p + l * 2112 + 19136;
 
-        x->cross_attn_kv = q + 0;
+        x->cross_attn_kv = q;
         x->cross_attn_kv_bias = q + 2048;
     }
     for (int64_t l = 0; l < DECODER_LAYERS; l++) {
         struct decoder_layer *x = &w->decoder[l];
         const float *q = p + l * 10720 + 23872;
 
-        x->self_attn_qkv = q + 0;
+        x->self_attn_qkv = q;
         x->self_attn_qkv_bias = q + 3072;
         x->self_attn_o = q + 3168;
         x->self_attn_o_bias = q + 4192;
@@ -2528,12 +2478,9 @@ static void bind_weights(void *bound, const void *packed)
 
 /* ----------------------------------------------------- a compiled model --- */
 
-/* compiled_model.h: a compiled model: its kind, sizes and functions; and the
- * errors that all functions return.                                         */
-#ifndef ATTN_MODEL_1
-#define ATTN_MODEL_1
+#ifndef ATTN_MODEL_2
+#define ATTN_MODEL_2
 
-/* Kinds of models. */
 enum {
     ATTN_ENCODER_DECODER = 0,
     ATTN_ENCODER = 1,
@@ -2541,124 +2488,84 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* Errors, all negative; error_text() describes them. ATTN_STREAM_END and
- * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
- * returns them. */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or no room for a result */
-    ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
-    ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
-    ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
-    ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
-    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0, or an
-                                 entry of another table that is out of range */
-    ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
-    ATTN_ERROR_OPTION = -9,   /* an option is out of range */
-    ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
-    ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
-                                 open, or a table of slots that is full */
-    ATTN_ERROR_STATE = -12,   /* a saved state that is damaged or belongs to
-                                 another model */
-    ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
-    ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
-                                 weights are not finite */
-    ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
-                                 compiled-in one */
+    ATTN_ERROR_ROOM = -1,
+    ATTN_ERROR_UNKNOWN = -2,
+    ATTN_ERROR_UTF8 = -3,
+    ATTN_ERROR_NULL = -4,
+    ATTN_ERROR_COUNT = -5,
+    ATTN_ERROR_LENGTH = -6,
+    ATTN_ERROR_TABLE = -7,
+    ATTN_ERROR_ID = -8,
+    ATTN_ERROR_OPTION = -9,
+    ATTN_ERROR_KIND = -10,
+    ATTN_ERROR_OPEN = -11,
+    ATTN_ERROR_STATE = -12,
+    ATTN_ERROR_ALIGNED = -13,
+    ATTN_ERROR_FINITE = -14,
+    ATTN_ERROR_PAIR = -15,
+    ATTN_ERROR_FIXED = -16
 };
-/* The most rows, sequences, tokens or threads. */
 enum { ATTN_MOST = (1 << 29) - 1 };
 
-/* Layout of a cache's pages. Layers whose keys and values have the same sizes
- * and the same window share a cache. A page holds, for each block (a pair of
- * layer and head), first the keys [4][d_k][16], then the values
- * [v_panels][64][16] (panels of 16 columns). */
 struct attn_cache_layout {
-    int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
-    int64_t page_floats; /* floats of a page; 0: the model has no such cache */
+    int64_t of;
+    int64_t page_floats;
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* number of rows that a row attends to: itself and the
-                       rows just before it; 0: all */
-    int64_t states; /* floats of the recurrent layers' states after one row.
-                       A page ends in two copies, after its last even and its
-                       last odd row, and zeros to a multiple of 16 floats */
+    int64_t window;
+    int64_t states;
 };
 
-/* A compiled model: constants and inner entries. The entries are pure functions
- * without global state, so threads may share a model. They check nothing: an id
- * or a length out of range corrupts memory. Their wrappers, such as
- * NAME_encode_batch(), check the arguments. */
+struct attn_search_options;
+
 struct attn_model {
     const char *name;
-    int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
+    int64_t kind;
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: it reads ids */
-    int64_t class_token; /* learned rows (class and distillation token) in
-                            front of each source sequence */
-    int64_t types;       /* number of token types; 0: the model reads none */
-    /* Required sizes of each call; 0: any size. In order: rows of a source
-     * sequence (with the class token) or of a query; new rows of decode; keys
-     * that these attend to; sequences. */
+    int64_t input_width;
+    int64_t class_token;
+    int64_t types;
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
-    int64_t output_columns; /* numbers in a result row */
-    int64_t output_pooled;  /* 1: the result has one row for each sequence */
-    int64_t weights_bytes;  /* size of the packed weights */
-    const char *dtype;      /* format of most matrices: "f32", "int8", ... */
-    uint64_t weights_hash;  /* hash of names, shapes and layout; the weights
-                               file has the same hash */
-    uint64_t spec_hash;     /* hash of everything that affects the results */
-    const char *command;    /* the command that packs the weights */
-    int64_t bound_bytes;    /* size of the struct that bind() fills, with the
-                               tables that bind() computes */
-    int64_t caches; /* number of caches: at least ATTN_SELF and ATTN_CROSS */
+    int64_t output_columns;
+    int64_t output_pooled;
+    int64_t weights_bytes;
+    const char *dtype;
+    uint64_t weights_hash;
+    uint64_t spec_hash;
+    const char *command;
+    int64_t bound_bytes;
+    int64_t caches;
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
-     * everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
+    const void *(*embedded)(int64_t *bytes);
+    void (*options)(struct attn_search_options *o);
 };
 
 #endif
 
-/* generate.h: options and results of text generation: logits processors,
- * sampling and search; hypotheses; and streams, which grow token by token, with
- * their caches and saved states. */
 #ifndef ATTN_GENERATE_2
 #define ATTN_GENERATE_2
 
-/* Options of the logits processors, a table of functions that change each row
- * of logits before the search reads it. A logit of -INFINITY forbids a token.
- * Scores are computed from the changed logits, so the share of forbidden tokens
- * goes to the other tokens. Numbers, which options set, come before the lists.
- */
-struct attn_process {         /* zero turns an option off */
-    int64_t min_length;       /* no end token before this many tokens */
-    float repetition_penalty; /* 0 or 1: off */
+struct attn_process {
+    int64_t min_length;
+    float repetition_penalty;
     int64_t no_repeat_ngram;
-    const int32_t *suppress;       /* forbidden sequences, each as its
-                                      length, then its tokens */
-    int64_t suppress_size;         /* number of entries of suppress[] */
-    const int32_t *suppress_first; /* tokens forbidden as the first of an
-                                      answer, */
-    int64_t suppress_first_count;  /* answer, after any prefix; number of
-                                      these tokens */
-    const int32_t *forbid; /* tokens that are never produced (start, pad);
-                              the end token is allowed even if listed */
+    const int32_t *suppress;
+    int64_t suppress_size;
+    const int32_t *suppress_first;
+    int64_t suppress_first_count;
+    const int32_t *forbid;
     int64_t forbid_count;
 };
 
-/* Sampling: draws a token instead of taking the best. The steps, in this order:
- * divide the logits by the temperature; keep the top_k best tokens; of these,
- * keep the best whose probabilities sum to top_p; of these, keep those at least
- * min_p times as probable as the best. Zero turns a step off. */
 struct attn_sampling {
-    float temperature;  /* 0: takes the best token */
-    float top_p, min_p; /* each from 0 to 1; 0: off */
+    float temperature;
+    float top_p, min_p;
     int64_t top_k;
     int64_t seed;
 };
@@ -2667,67 +2574,59 @@ enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
 enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
 struct attn_search_options {
-    int64_t beam;    /* hypotheses that stay open; 1: greedy */
-    int64_t results; /* number of hypotheses to return for each sentence */
+    int64_t beam;
+    int64_t results;
     int64_t rule, penalty;
     float alpha;
-    int64_t max_output;      /* most tokens of an answer, with the end token;
-                                0: the number of positions of the model */
-    int64_t max_output_plus; /* if >= 0, another limit: source rows + this */
-    int64_t max_input;       /* longer inputs are truncated; 0: no limit */
-    float patience;          /* recorded rule: stops after round(beam *
-                                patience) answers */
+    int64_t max_output;
+    int64_t max_output_plus;
+    int64_t max_input;
+    float patience;
     int32_t start, end;
-    const int32_t *ends; /* [ends_count] more tokens that end an answer */
+    const int32_t *ends;
     int64_t ends_count;
-    const int32_t *prefix; /* [prefix_n] first tokens of every answer */
+    const int32_t *prefix;
     int64_t prefix_n;
-    int64_t want_scores; /* greedy: 0 skips computing log-probabilities */
+    int64_t want_scores;
     struct attn_process process;
-    struct attn_sampling sampling;        /* only if beam is 1 */
-    const struct attn_parallel *parallel; /* NULL: one thread */
+    struct attn_sampling sampling;
+    const struct attn_parallel *parallel;
 };
 
-struct attn_hypothesis {   /* one answer, in the search's arena */
-    const int32_t *tokens; /* answer without start and end token, but with the
-                              prefix */
+struct attn_hypothesis {
+    const int32_t *tokens;
     int64_t n;
-    int64_t ended;         /* 1: the end token came; 0: the limit was reached */
-    float score;           /* after the length penalty */
-    float log_probability; /* sum of log-probabilities, no length penalty */
+    int64_t ended;
+    float score;
+    float log_probability;
 };
 
-/* Reference-counted pages of keys and values, which sequences share. A slot is
- * one sequence's row in the table. Full pages are shared. If a second sequence
- * writes to a partly filled page, the page is copied up to its last used
- * position. Pages that no later row reads are freed. */
-struct attn_cache_group { /* one of the model's caches */
+struct attn_cache_group {
     struct attn_cache_layout is;
-    int64_t which;      /* index in the model's cache[] */
-    float *pool;        /* [pages] page_floats each, 64-byte aligned */
-    int32_t *table;     /* [slots][width] page of each 64 positions of a slot */
-    int32_t *first;     /* [slots] first valid entry of each slot; earlier
-                           pages are freed */
-    int32_t *refs;      /* [pages] number of slots that use each page */
-    int32_t *free_list; /* [pages] stack of free pages */
+    int64_t which;
+    float *pool;
+    int32_t *table;
+    int32_t *first;
+    int32_t *refs;
+    int32_t *free_list;
     int64_t pages, free_count;
 };
-struct attn_cache {  /* all caches of ATTN_SELF, or all of ATTN_CROSS */
-    int32_t *length; /* [slots] number of positions stored */
+struct attn_cache {
+    int32_t *length;
     int64_t slots, width, groups;
     struct attn_cache_group group[ATTN_CACHES];
 };
 
 enum {
-    ATTN_STREAM_END = -1, /* the end token or a stop token was chosen */
-    ATTN_STREAM_FULL = -2 /* no space for a token, or no token is allowed */
+    ATTN_STREAM_END = -1,
+    ATTN_STREAM_FULL = -2
 };
 
-struct attn_stream_room { /* memory that streams opened together share */
+struct attn_stream_room {
     struct attn_cache self, cross;
-    int64_t streams, width; /* number of streams; most tokens of each */
+    int64_t streams, width;
     int32_t source_rows;
-    int32_t *tokens; /* [streams][width] tokens of each stream */
+    int32_t *tokens;
     int32_t *order;
     float *logits;
     void *arena;
@@ -2735,58 +2634,43 @@ struct attn_stream_room { /* memory that streams opened together share */
 struct attn_stream {
     const struct attn_model *model;
     const void *bound;
-    struct attn_search_options o; /* the used members: start, end, prefix,
-                                     process, sampling */
-    const int32_t *stop; /* [stops] further tokens that end the answer */
+    struct attn_search_options o;
+    const int32_t *stop;
     int64_t stops;
     struct attn_stream_room *room;
-    int64_t slot;    /* index in the room */
-    int32_t *tokens; /* [n] start token, prompt and answer */
+    int64_t slot;
+    int32_t *tokens;
     int64_t n;
-    int64_t lead; /* number of tokens before the answer */
-    int64_t read; /* number of tokens in the cache */
+    int64_t lead;
+    int64_t read;
     int64_t ended;
 };
 
-struct attn_state_header { /* the first bytes of a saved stream */
-    char magic[8];         /* "ATTNST03" */
-    uint64_t hash;         /* hash of everything after this member */
-    int64_t bytes;         /* size of the complete state */
-    uint64_t model;        /* hash of the model's sizes, spec and weights */
-    int64_t tokens, lead, read, source_rows; /* members of these names in the
-                                                stream; rows of the source */
-    /* The rest: int32_t tokens[]; the pages of each self cache, then of
-     * each cross cache, from the first page that a later row may read; the
-     * states of recurrent layers. */
+struct attn_state_header {
+    char magic[8];
+    uint64_t hash;
+    int64_t bytes;
+    uint64_t model;
+    int64_t tokens, lead, read, source_rows;
 };
 
 #endif
 
-/* handle.h: an open model: weights, memory and threads behind one pointer, for
- * one call at a time. */
 #ifndef ATTN_HANDLE_1
 #define ATTN_HANDLE_1
 
-struct attn_handle; /* used by one thread at a time; every thread can open its
-                     * own */
+struct attn_handle;
 
-struct attn_open_options { /* options; if all are 0, the limits are those of the
-                            * model and its spec */
-    int64_t threads;       /* number of threads; 0: 1. More than 1 needs a C
-                            * file compiled with -DATTNC_THREADS -pthread */
-    const struct attn_parallel *parallel; /* the caller's threads, used instead
-                                           * of `threads` */
-    int64_t max_input;  /* maximum tokens or rows of inputs; 0: the model's */
-    int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
-    int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
-    int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
-    int64_t unchecked;  /* 1: do not compare the weights with their hash, so
-                         * that they are read from disk only when they are first
-                         * used */
+struct attn_open_options {
+    int64_t threads;
+    const struct attn_parallel *parallel;
+    int64_t max_input;
+    int64_t max_output;
+    int64_t max_text;
+    int64_t beam;
+    int64_t unchecked;
 };
 
-/* Receives the text of an answer as it grows. Any return value but 0 ends the
- * answer. The text does not end in NUL and is valid only during the call. */
 typedef int attn_take_text(void *user, const char *text, int64_t bytes);
 typedef int attn_take_id(void *user, int32_t id);
 
@@ -2794,41 +2678,20 @@ typedef int attn_take_id(void *user, int32_t id);
 
 /* --------------------------------------------------------------- search --- */
 
-/* memory.h: splits the caller's memory into arrays; hashes memory. */
-#ifndef ATTN_MEMORY_1
-#define ATTN_MEMORY_1
+/* memory.h: splits the caller's memory into arrays, and hashes memory. */
 
 /* ---- memory.c ---- */
 
-/* Lays out arrays in the caller's memory, each at a multiple of 64 bytes. If
- * base is NULL, it only counts bytes, so the same code computes sizes. */
+/* Lays out arrays in the caller's memory, each aligned to 64 bytes. If `base`
+ * is NULL, only counts bytes, so that the same code computes sizes. */
 struct attn_memory {
     char *base;
     int64_t used; /* bytes so far; -1: the size overflowed */
 };
 enum { ATTN_ALIGN = 64 };
-ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
-/* Starts at the first aligned byte of `memory`. attn_memory_bytes() includes
- * the bytes that this may skip. */
-ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
-ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
-ATTN_API int64_t attn_min(int64_t a, int64_t b);
-ATTN_API int64_t attn_max(int64_t a, int64_t b);
-/* Returns the number of parts that an arena needs space for; 1 if p is NULL. */
-ATTN_API int64_t attn_parts(const struct attn_parallel *p);
-
-/* ---- hash.c ---- */
-
-/* Returns the XXH64 of a block at any address. Words are read in the machine's
- * byte order.                                                               */
-ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
-
-#endif
 
 /* check.h: checks of a caller's arguments, one function per kind of argument.
  * Each returns 0 or an error. An empty list may be NULL.                    */
-#ifndef ATTN_CHECK_2
-#define ATTN_CHECK_2
 
 ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most);
 ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
@@ -2836,18 +2699,13 @@ ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
  * `longest`, and that start[n] is `rows`. */
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
-ATTN_API int attn_check_parallel(const struct attn_parallel *p);
-/* Calls an inner entry if the batch has the lengths that the model was compiled
- * for. The source sequences include the learned rows. */
+/* Calls an inner entry if the batch has the lengths for which the model was
+ * compiled. The source sequences include the learned rows. */
 ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
                         const struct attn_batch *b, void *arena, int decodes);
 
-#endif
-
 /* search.h: the search that runs a model, and its parts: caches, logits
  * processors, sampling, beams. */
-#ifndef ATTN_SEARCH_2
-#define ATTN_SEARCH_2
 
 /* ---- cache.c ---- */
 
@@ -2857,102 +2715,16 @@ ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
 struct attn_cache_size {
     int64_t which; /* owner of the rows: ATTN_SELF or ATTN_CROSS */
     int64_t slots;
-    int64_t length; /* most positions of a slot */
+    int64_t length; /* maximum positions of a slot */
     int64_t spare;
-    int64_t rows; /* most rows added to a slot at once; 0: no limit */
+    int64_t rows; /* maximum rows added to a slot at once; 0: no limit */
 };
-/* Returns the bytes of a cache of this size; -1 on overflow. */
-ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
-                                  const struct attn_cache_size *size);
-/* Makes an empty cache in memory of attn_cache_bytes() bytes, at any
- * alignment. */
-ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
-                              const struct attn_cache_size *size, void *memory);
-/* Makes an empty cache in memory taken from `at`. */
-ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
-                              const struct attn_cache_size *size,
-                              struct attn_memory *at);
-/* Sets the pools and page tables of a batch: sequence i uses slot first + i of
- * the cache. */
-ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
-                              struct attn_batch *b);
-/* Returns the first page that must be kept in a slot of `length` positions: the
- * first that the next row reads, or that the last row reads if it is read
- * again. */
-ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
-                                  int64_t length);
-/* Returns the most rows of a sequence that one call reads, so that windows can
- * free pages between calls. */
-ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
-/* Returns the recurrent layers' states after a row. The row must be the last
- * even or the last odd one of its page. */
-ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
-                                 int64_t row);
-/* Adds `rows` positions to a slot, in pages that only this slot uses: a partly
- * filled page that other slots use is copied first. Frees pages that neither
- * the new rows nor the last row before them read. Returns 0, or -1 without any
- * change if there are too few pages or table entries. */
-ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows);
-ATTN_API void attn_cache_release(struct attn_cache *c, int64_t slot);
-/* Removes the positions from `length` on. They must be all positions, or part
- * of the last growth and the row before it. */
-ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
-                             int64_t length);
-/* Makes slot `to` a copy of slot `from`; they share pages. */
-ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
-/* Makes slot i a copy of the former slot parent[i], for all i in 0 .. n - 1 at
- * once. Later slots become empty. Copies only tables. */
-ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
-                                 int64_t n,
-                                 int32_t *scratch /* [n*(width+2)] */);
 
 /* ---- math.c ---- */
-ATTN_API float attn_exp(float x); /* error <= 1.5 ulp; equal bits everywhere */
-ATTN_API float attn_log(float x); /* error <= 2 ulp, for x > 0 */
-/* Returns a token's log-probability. It is never above 0, despite rounding. */
-ATTN_API float attn_log_probability(float logit, float log_sum_exp);
 
 enum { ATTN_BLOCK = 64 }; /* logits that attn_any_above() skips together */
-/* True if one of x[0 .. n - 1] is above `least`. */
-ATTN_API int attn_any_above(const float *x, int64_t n, float least);
-
-/* ---- process.c ---- */
-
-/* True if the token ends an answer. */
-ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token);
-/* Checks the options. Returns 0 or an error. */
-ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
-/* True if a token can be chosen: no logit is NaN or INFINITY, and at least one
- * is finite. -INFINITY marks a token that the model never produces.         */
-ATTN_API int attn_logits_finite(const float *logits, int64_t n);
-/* Runs the logits processors on a row. tokens: [n] the answer so far, with the
- * prefix. */
-ATTN_API void attn_process_logits(const struct attn_search_options *o,
-                                  float *logits, int64_t vocab,
-                                  const int32_t *tokens, int64_t n);
-/* Forbids the tokens of `forbid`. Called after the probabilities are computed,
- * so no other token gets their share, and an answer's score equals that of
- * attn_score. */
-ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
-                                 float *logits, int64_t vocab);
-
-/* ---- sampling.c ---- */
-
-/* True if all members are in range. */
-ATTN_API int attn_sampling_fits(const struct attn_sampling *o);
-/* Returns a number in [0, 1) that depends only on the seed and the counter. */
-ATTN_API double attn_random(int64_t seed, int64_t counter);
-/* Returns the drawn token, or -1 if no token is allowed. counter: tokens of the
- * answer so far. order: [vocab] scratch memory. */
-ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
-                             int64_t vocab, int64_t counter, int32_t *order);
 
 /* ---- beam.c, search_memory.c, search.c ---- */
-
-/* Checks the options for choosing tokens (start, end, process, sampling) and
- * the threads. Returns 0 or an error. */
-ATTN_API int attn_check_choice(const struct attn_model *m,
-                               const struct attn_search_options *o);
 
 /* The state of one sentence's search (beam.c). */
 struct attn_candidate { /* an open hypothesis and its next token */
@@ -2961,7 +2733,7 @@ struct attn_candidate { /* an open hypothesis and its next token */
 };
 struct attn_beam {
     const struct attn_search_options *o;
-    int64_t limit;  /* most tokens of an answer, with the end token */
+    int64_t limit;  /* maximum tokens of an answer, with the end token */
     int64_t length; /* number of tokens of each open hypothesis */
     int64_t open;   /* number of open hypotheses; 0: the search is done */
     float *sum;     /* [beam] log-probability of each open hypothesis */
@@ -2973,27 +2745,11 @@ struct attn_beam {
                                     beam, plus beam for each end token */
     int32_t *answers; /* [results][width] tokens of the best answers */
     int32_t *order;   /* [vocab] scratch memory of sampling, or NULL */
-    int64_t recorded, top_ended;  /* answers recorded so far; 1 once the best
-                                     pair of a step has ended */
+    int64_t recorded, top_ended;  /* answers recorded so far; 1 after the best
+                                   * pair of a step has ended */
     struct attn_hypothesis *best; /* [results] the best answers, best first */
     int64_t found;
 };
-/* Returns the divisor for a log-probability of `length` tokens. */
-ATTN_API float attn_length_divisor(const struct attn_search_options *o,
-                                   int64_t length);
-/* Adds hypothesis `parent`, with each possible next token, to the list (greedy:
- * only with the best token). Never lists logits of -INFINITY. NaN is not
- * allowed. */
-ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
-                              const float *logits, int64_t vocab,
-                              float log_sum_exp);
-/* Ends a step: records answers, extends the hypotheses that stay open, stores
- * the parent of each, and sets `open` to 0 if the search is done. */
-ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents);
-/* Records hypothesis `parent`, followed by `token` unless it is -1, as an
- * answer. */
-ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
-                               int32_t token, float sum);
 
 /* The state of a search over all sentences (search_memory.c). */
 struct attn_search_state {
@@ -3001,16 +2757,17 @@ struct attn_search_state {
     const void *bound;
     const struct attn_search_options *o;
     int64_t sentences, source_rows, longest;
-    int64_t sources, slots;   /* sequences in a call of encode, and in a call
-                                 of decode */
-    int64_t limit, positions; /* the most of any sentence: tokens of an
-                                 answer, positions */
+    int64_t sources, slots;   /* sequences per call of encode, and per call of
+                               * decode */
+    int64_t limit, positions; /* maxima over all sentences: tokens of an answer,
+                               * positions */
     struct attn_cache self, cross;
     struct attn_beam *beam;  /* [sentences] the search of each sentence */
-    struct attn_batch batch; /* the batch of a call; the next arrays belong
-                                to the batch */
+    struct attn_batch batch; /* the batch of a call, to which the next arrays
+                              * belong */
     int32_t *source_ids, *source_start, *source_rows_of;
-    float *source_input; /* instead of source_ids if it reads numbers */
+    float *source_input; /* instead of source_ids, for a model that reads
+                          * numbers */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
     float *logits;  /* [slots][target_vocab] logits of each hypothesis */
@@ -3022,20 +2779,20 @@ struct attn_search_state {
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
                                   const struct attn_search_options *o,
                                   int64_t rows);
-/* True if a source of `rows` rows gets an answer. An empty one does if the
- * decoder reads a start token and has positions for an answer.              */
+/* True if a source of `rows` rows gets an answer. An empty source does if the
+ * decoder reads a start token and has positions for an answer. */
 ATTN_API int attn_search_asks(const struct attn_model *m,
                               const struct attn_search_options *o,
                               int64_t rows);
-/* Returns the most rows that a source can have. */
+/* Returns the maximum rows of a source. */
 ATTN_API int64_t attn_search_source(const struct attn_model *m);
-/* Returns the most tokens that an answer to a source of `rows` rows can have.
- * The last token is never read, so it needs no position. */
+/* Returns the maximum tokens of an answer to a source of `rows` rows. The last
+ * token is never read, so it needs no position. */
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t rows, int64_t lead);
-/* Truncates source_rows and longest by the options, then sets the other sizes,
- * the arrays and the caches.                                                */
+/* Limits source_rows and `longest` to the options' max_input, then sets the
+ * other sizes, the arrays and the caches. */
 ATTN_API void attn_search_lay_out(struct attn_search_state *s,
                                   struct attn_memory *at);
 
@@ -3047,50 +2804,28 @@ struct attn_search_request { /* arguments of attn_search() */
     const int32_t *ids;   /* tokens of the concatenated sentences */
     const float *input;   /* instead of ids for a model that reads numbers:
                              input_width per row */
-    const int32_t *start; /* [sentences + 1] first row of each */
+    const int32_t *start; /* [sentences + 1] first row of each sentence */
     void *memory;
     int64_t bytes; /* at least attn_search_bytes() */
 };
 
-#endif
-
 /* stream.h: declarations that streams and their saved states share. */
-#ifndef ATTN_STREAM_H_2
-#define ATTN_STREAM_H_2
 
 /* ---- stream.c ---- */
 
-/* Checks that a stream is open and its options are valid. Returns 0 or an
- * error.                                                                    */
-ATTN_API int attn_stream_check(const struct attn_stream *s);
-/* True if attn_stream_next() returned an error, and neither END nor FULL. */
-ATTN_API int attn_stream_failed(int64_t token);
 struct attn_stream_request { /* arguments for opening a stream */
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o;
     const int32_t *ids; /* [n] source; for a decoder, the prompt */
     int64_t n;
-    int64_t tokens, streams; /* most tokens, and number of streams, as for
-                                attn_stream_bytes() */
+    int64_t tokens, streams; /* maximum tokens, and number of streams, as for
+                              * attn_stream_bytes() */
     void *memory;
     int64_t bytes; /* at least attn_stream_bytes() */
 };
-/* Makes a stream without tokens in slot 0 of a new room. Ignores the request's
- * ids. Returns 0 or an error. */
-ATTN_API int attn_stream_empty(struct attn_stream *s,
-                               const struct attn_stream_request *r,
-                               int64_t source_rows);
 
 /* ---- state.c ---- */
-
-/* Returns a hash of the weights at `packed`, by which a restored state detects
- * other weights. */
-ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
-                                    const void *packed);
-
-/* True if the bytes begin as a saved state of any version does. */
-ATTN_API int attn_state_begins(const void *at, int64_t bytes);
 
 struct attn_restore_request { /* arguments for restoring a stream */
     const struct attn_model *model;
@@ -3099,17 +2834,13 @@ struct attn_restore_request { /* arguments for restoring a stream */
     uint64_t weights; /* hash of the weights, from attn_state_weights() */
     const void *state;
     int64_t bytes;           /* size of the state */
-    int64_t tokens, streams; /* most tokens, and number of streams, as for
-                                attn_stream_bytes() */
+    int64_t tokens, streams; /* maximum tokens, and number of streams, as for
+                              * attn_stream_bytes() */
     void *memory;
     int64_t memory_bytes;
 };
 
-#endif
-
 /* score.h: log-probabilities of a given target. */
-#ifndef ATTN_SCORE_2
-#define ATTN_SCORE_2
 
 struct attn_score_request { /* source and target, with memory to score it */
     const struct attn_model *model;
@@ -3117,7 +2848,8 @@ struct attn_score_request { /* source and target, with memory to score it */
     int32_t start;         /* start token; -1: none */
     const int32_t *source; /* [source_n] the source, or a decoder's prompt */
     int64_t source_n;      /* number of tokens in source[] */
-    const int32_t *prefix; /* [prefix_n] forced before the target, not scored */
+    const int32_t *prefix; /* [prefix_n] tokens forced before the target, not
+                            * scored */
     int64_t prefix_n;      /* number of tokens in prefix[] */
     const int32_t *target; /* [target_n] the target, with the end token */
     int64_t target_n;      /* number of tokens in target[] */
@@ -3125,33 +2857,16 @@ struct attn_score_request { /* source and target, with memory to score it */
     void *memory;
     int64_t bytes; /* at least attn_score_bytes() */
 };
-/* Computes the log-probability of each target token. Returns 0 or an error. */
-ATTN_API int attn_score_pair(const struct attn_score_request *r,
-                             float *log_probability);
-/* Returns the number of bytes needed. target_n includes the forced tokens. */
-ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
-                                  int64_t target_n,
-                                  const struct attn_parallel *parallel);
-/* Completes a target. Appends the end token, if there is one; (*target)[] must
- * have space for it. Then skips the options' forced prefix if the target begins
- * with it. Returns the new number of tokens. */
-ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
-                                     int32_t **target, int64_t target_n);
-
-#endif
 
 /* packed.h: the file of packed weights and vocabularies. */
-#ifndef ATTN_PACKED_1
-#define ATTN_PACKED_1
 
 /* The header of model.weights. The file consists of one header page, the packed
  * weights, and the vocabularies, each aligned to 64 bytes. */
 struct attn_packed_header {
     char magic[8];     /* "ATTNCW03" */
     uint64_t page;     /* hash of the rest of this page */
-    uint64_t contents; /* hash of everything after the page; 0 in a file that
-                          is embedded in a program, because that is not
-                          hashed */
+    uint64_t contents; /* hash of everything after the page; 0 in a file
+                        * embedded in a program, which is not hashed */
     uint64_t hash;     /* weights_hash of the model */
     int64_t bytes;     /* size of the file */
     int64_t weights_at, weights_bytes;
@@ -3164,159 +2879,25 @@ struct attn_packed_header {
 };
 enum {
     ATTN_PACKED_PAGE = 4096,
-    ATTN_PACKED_TEXT = 512 /* most bytes of a message */
+    ATTN_PACKED_TEXT = 512 /* maximum bytes of a message */
 };
 ATTN_API uint64_t attn_packed_page(const void *file); /* returns the hash for
                                                          `page` */
-/* Returns NULL if `file` is a weights file for `m`, else a message in
- * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads all of the file to check
- * the hash of its contents.                                                 */
-ATTN_API const char *attn_packed_check(const struct attn_model *m,
-                                       const void *file, int64_t bytes,
-                                       int64_t hashed, char *why);
 /* Returns the weights in a checked file, or NULL if `file` is not a weights
  * file. */
 ATTN_API const void *attn_packed_weights(const void *file);
 
-#endif
-
-/* Returns an error in words, a text that is constant; "no error" for a number
- * that is none. */
-ATTN_API const char *attn_error_text(int64_t error);
-
-/* Checks the model.weights of `bytes` bytes that lies at `file`, at a multiple
- * of 64 bytes, and fills `bound`, which has the model's bound_bytes at a
- * multiple of 8 bytes. `file` has to stay in place as long as `bound` is used.
- * Returns NULL, or what is wrong with the file, a text in `bound`. Reads the
- * complete file, to compare its contents with their hash; weights inside a C
- * file have no hash. */
-ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
-                               const void *file, int64_t bytes);
-
-/* As attn_bind(), without comparing the hash: mapped weights come from the disk
- * as they are used, and damage there is not noticed. */
-ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
-                                      const void *file, int64_t bytes);
-
-/* Returns the bytes of memory that attn_search() needs for `sentences` sources
- * of `source_rows` tokens together, the longest of `longest` tokens. Errors:
- * ATTN_ERROR_OPTION, ATTN_ERROR_LENGTH, ATTN_ERROR_COUNT, ATTN_ERROR_ID,
- * ATTN_ERROR_NULL, ATTN_ERROR_KIND. */
+ATTN_API int64_t attn_memory(const struct attn_model *m,
+                             const struct attn_open_options *o);
 ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t sentences, int64_t source_rows,
                                    int64_t longest);
 
-/* Answers `sentences` sources. Source s has the tokens from ids[start[s]] to
- * before ids[start[s + 1]]; `start` has sentences + 1 entries, the first of
- * them 0. The o->results best answers of s go to out[s * o->results] and on,
- * and their number to found[s], or ATTN_ERROR_FINITE. out[sentences *
- * o->results] and found[sentences] belong to the caller; the tokens of the
- * answers lie in `memory`, which has `bytes` bytes. A source of no tokens has
- * no answer, unless a decoder has a start token. Returns 0. Errors, before
- * anything is computed: those of attn_search_bytes(), ATTN_ERROR_TABLE, and
- * ATTN_ERROR_ROOM if `bytes` is too small. */
-ATTN_API int attn_search(const struct attn_search_request *r,
-                         struct attn_hypothesis *out, int64_t *found);
+/* memory.c: lays out consecutive arrays in the caller's memory. */
 
-/* Returns the bytes of memory that a call on this batch needs, by its sizes and
- * threads. Errors: ATTN_ERROR_NULL, ATTN_ERROR_COUNT. */
-ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
-                                  const struct attn_batch *b);
-
-/* Encodes all rows of a batch in `memory`, which has `bytes` bytes, at least
- * attn_batch_bytes(). The result goes to b->output, or for an encoder-decoder
- * to the cross caches. First checks all ids, lengths and tables. Returns 0.
- * Errors, before anything is computed: ATTN_ERROR_ROOM, ATTN_ERROR_NULL,
- * ATTN_ERROR_COUNT, ATTN_ERROR_LENGTH, ATTN_ERROR_TABLE, ATTN_ERROR_ID,
- * ATTN_ERROR_KIND, ATTN_ERROR_ALIGNED, ATTN_ERROR_FIXED. */
-ATTN_API int attn_encode_batch(const struct attn_model *m, const void *bound,
-                               const struct attn_batch *b, void *memory,
-                               int64_t bytes);
-
-/* Decodes the new rows of a batch in `memory`, which has `bytes` bytes, at
- * least attn_batch_bytes(). Their keys and values go to the pages of the
- * caches, and the logits of the selected rows to b->output. First checks all
- * ids, lengths and tables, but not whether two sequences write one page.
- * Returns 0. Errors, before anything is computed: those of encoding a batch. */
-ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
-                               const struct attn_batch *b, void *memory,
-                               int64_t bytes);
-
-/* Returns the bytes of memory for `streams` streams of at most `tokens` tokens
- * each, with the start token and the prompt, after a source of `source_rows`
- * tokens (kind decoder: 0). `tokens` is at most max_target + 1. Errors:
- * ATTN_ERROR_LENGTH, ATTN_ERROR_COUNT, ATTN_ERROR_OPTION, ATTN_ERROR_ID,
- * ATTN_ERROR_NULL, ATTN_ERROR_KIND. */
-ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t source_rows, int64_t tokens,
-                                   int64_t streams);
-
-/* Begins a stream, with the start token if there is one. ids[n] are the source,
- * which is encoded, or for kind decoder the prompt. `memory` has `bytes` bytes,
- * at least attn_stream_bytes(), and has to stay in place until the last call on
- * *s. Copies *o, but not the arrays to which it points. Returns 0. Errors:
- * those of attn_stream_bytes(), and ATTN_ERROR_ROOM if `bytes` is too small. */
-ATTN_API int attn_stream_open(struct attn_stream *s,
-                              const struct attn_stream_request *r);
-
-/* Adds ids[n] that are given instead of chosen: for kind decoder to the prompt,
- * else to the answer. Returns 0. Errors, and nothing has changed:
- * ATTN_ERROR_ROOM, ATTN_ERROR_ID, ATTN_ERROR_COUNT, ATTN_ERROR_NULL,
- * ATTN_ERROR_OPEN. */
-ATTN_API int attn_stream_feed(struct attn_stream *s, const int32_t *ids,
-                              int64_t n);
-
-/* Returns the next token of the answer, the one that attn_search() with beam 1
- * would choose; ATTN_STREAM_END or ATTN_STREAM_FULL; or another number below 0.
- * Errors: ATTN_ERROR_FINITE, ATTN_ERROR_FIXED, ATTN_ERROR_OPEN, ATTN_ERROR_ID,
- * ATTN_ERROR_NULL, ATTN_ERROR_OPTION. */
-ATTN_API int64_t attn_stream_next(struct attn_stream *s);
-
-/* Makes `to` continue where `from` is, in slot `slot` of the same memory, which
- * is below the number of streams; drops what that slot held. Both share the
- * pages of keys and values that they have in common. Change to->o.sampling.seed
- * for another answer. Returns 0. Errors: ATTN_ERROR_OPEN if there is no such
- * slot, ATTN_ERROR_NULL, ATTN_ERROR_ROOM. */
-ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
-                              int64_t slot);
-
-/* Returns the hash of the weights in a file that was bound, for saved states;
- * 0: it is no such file. */
-ATTN_API uint64_t attn_state_weights(const struct attn_model *m,
-                                     const void *file);
-
-/* Returns the bytes of a saved stream. Errors: ATTN_ERROR_OPEN,
- * ATTN_ERROR_NULL. */
-ATTN_API int64_t attn_state_bytes(const struct attn_stream *s);
-
-/* Writes the stream into out[cap], which lies at a multiple of 8 bytes. Options
- * are not saved. Returns the bytes written. Errors: ATTN_ERROR_ROOM if cap is
- * below attn_state_bytes(), ATTN_ERROR_ALIGNED, ATTN_ERROR_NULL,
- * ATTN_ERROR_OPEN. */
-ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
-                                 void *out, int64_t cap);
-
-/* Returns NULL if this model can restore the `bytes` bytes at `state`, which
- * lie at a multiple of 8 bytes; else what is wrong, a text that is constant.
- * Checks all lengths and tokens in it, even if its hash is right. */
-ATTN_API const char *attn_state_check(const struct attn_model *m,
-                                      uint64_t weights, const void *state,
-                                      int64_t bytes);
-
-/* Opens a stream as it was saved, in `memory`, which has `memory_bytes` bytes,
- * at least attn_stream_bytes() for the header's source_rows and `tokens`.
- * `tokens` is at least that of the header. `state` may be freed afterwards.
- * Returns 0. Errors: ATTN_ERROR_STATE, ATTN_ERROR_LENGTH, and those of opening
- * a stream. */
-ATTN_API int attn_state_restore(struct attn_stream *s,
-                                const struct attn_restore_request *r);
-
-/* memory.c: lays out arrays one after the other in the caller's memory. */
-
-/* Most bytes; far below INT64_MAX, so that a few sums of sizes cannot
- * overflow. */
+/* Maximum number of bytes, far below INT64_MAX, so that a few sums of sizes
+ * cannot overflow. */
 static const int64_t memory_most = INT64_MAX / 16;
 
 ATTN_API int64_t attn_min(int64_t a, int64_t b)
@@ -3329,6 +2910,8 @@ ATTN_API int64_t attn_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Starts at the first aligned byte of `memory`. attn_memory_bytes() includes
+ * the bytes that this may skip. */
 ATTN_API void attn_memory_open(struct attn_memory *m, void *memory)
 {
     m->base = NULL;
@@ -3360,6 +2943,8 @@ ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m)
     return m->used < 0 ? -1 : m->used + ATTN_ALIGN;
 }
 
+/* Returns the number of parts for which an arena needs space; 1 if p is
+ * NULL. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p)
 {
     if (p)
@@ -3367,8 +2952,8 @@ ATTN_API int64_t attn_parts(const struct attn_parallel *p)
     return 1;
 }
 
-/* hash.c: XXH64, the hash of Yann Collet's xxHash. It keeps four independent
- * sums, each over every fourth word, and thus runs at the speed of memory. */
+/* hash.c: XXH64, the hash of Yann Collet's xxHash. It computes four independent
+ * sums, each over every fourth word, and so runs at memory speed. */
 
 static const uint64_t hash_prime[6] = { 0,
                                         0x9e3779b185ebca87ull,
@@ -3443,6 +3028,8 @@ static uint64_t hash_rest(uint64_t h, const char *at, int64_t bytes)
     return h;
 }
 
+/* Returns the XXH64 of a block at any address. Words are read in the machine's
+ * byte order.                                                               */
 ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed)
 {
     const char *at = block;
@@ -3456,9 +3043,9 @@ ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed)
     return h ^ h >> 32;
 }
 
-/* math.c: exp and log, because those of C libraries differ in their last bits.
- * Both are bit-identical to the functions of the kernels; attn_exp also covers
- * results up to the largest float. */
+/* math.c: exp and log, because C libraries differ in their last bits. Both are
+ * bit-identical to the functions in the kernels; attn_exp also covers results
+ * up to the largest float. */
 
 /* Computes e^x. x = n ln 2 + r with r in -ln 2 / 2 .. ln 2 / 2, where ln 2 is
  * split into two parts [Cody and Waite 1980]; e^r = 1 + r + r^2 P(r), with P
@@ -3526,6 +3113,7 @@ ATTN_API float attn_log(float x)
     return fmaf(k, 0x1.62e4p-1f, f - low);
 }
 
+/* Returns a token's log-probability. It is never above 0, despite rounding. */
 ATTN_API float attn_log_probability(float logit, float log_sum_exp)
 {
     float p = logit - log_sum_exp;
@@ -3534,7 +3122,7 @@ ATTN_API float attn_log_probability(float logit, float log_sum_exp)
     return p;
 }
 
-/* True if any element is above `least`. Has no branch, so that compilers
+/* True if any element is above `least`. Contains no branch, so that compilers
  * vectorise it. */
 ATTN_API int attn_any_above(const float *x, int64_t n, float least)
 {
@@ -3547,15 +3135,15 @@ ATTN_API int attn_any_above(const float *x, int64_t n, float least)
 /* cache.c: reference-counted pages of keys and values, which sequences share.
  *
  * refs[page] is the number of slots whose table contains the page. A slot may
- * write to a page that only it uses. A page of several slots is full, or is
- * copied before a write; the last of the slots keeps the original. There are
- * never more distinct pages than table entries in use, so slots * width pages
- * are always enough; fewer are enough if a window frees pages.
+ * write to a page that only it uses. A page used by several slots is full, or
+ * is copied before a write; the last of these slots keeps the original. There
+ * are never more distinct pages than table entries in use, so slots * width
+ * pages are always enough; fewer are enough if a window frees pages.
  *
  * All groups of a cache have the same slots, with the same lengths. */
 
 /* Limits for the rows that one call reads: few enough that windows free their
- * pages early, enough for efficient products. */
+ * pages early, but enough for efficient products. */
 enum { CACHE_LEAST_ROWS = 128, CACHE_MOST_ROWS = 512 };
 
 static int64_t cache_pages_of(int64_t length)
@@ -3563,6 +3151,9 @@ static int64_t cache_pages_of(int64_t length)
     return (length + ATTN_PAGE - 1) / ATTN_PAGE;
 }
 
+/* Returns the first page that a slot of `length` positions must keep: the first
+ * that the next row reads or, if the last row is read again, the first that the
+ * last row reads. */
 ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
                                   int64_t length)
 {
@@ -3571,7 +3162,7 @@ ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
     return attn_max(length - is->window, 0) / ATTN_PAGE;
 }
 
-/* Returns the most pages that a slot holds at once. */
+/* Returns the maximum pages that a slot holds at the same time. */
 static int64_t cache_slot_pages(const struct attn_cache_layout *is,
                                 const struct attn_cache_size *size)
 {
@@ -3610,6 +3201,7 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
     }
 }
 
+/* Returns the bytes of a cache of this size; -1 on overflow. */
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
                                   const struct attn_cache_size *size)
 {
@@ -3626,6 +3218,8 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
     return attn_memory_bytes(&memory);
 }
 
+/* Makes an empty cache in memory of attn_cache_bytes() bytes, at any
+ * alignment. */
 ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size, void *at)
 {
@@ -3644,6 +3238,7 @@ ATTN_API void attn_cache_init(struct attn_cache *c, const struct attn_model *m,
     }
 }
 
+/* Makes an empty cache in memory taken from `at`. */
 ATTN_API void attn_cache_take(struct attn_cache *c, const struct attn_model *m,
                               const struct attn_cache_size *size,
                               struct attn_memory *at)
@@ -3666,6 +3261,8 @@ static float *cache_states(const struct attn_cache_group *g, int64_t page)
     return g->pool + (page + 1) * g->is.page_floats - cache_states_floats(g);
 }
 
+/* Returns the recurrent layers' states after a row, which must be the last even
+ * or the last odd row of its page. */
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
                                  int64_t row)
 {
@@ -3674,6 +3271,8 @@ ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
     return cache_states(g, page) + row % 2 * g->is.states;
 }
 
+/* Sets the pools and page tables of a batch: sequence i uses slot first + i of
+ * the cache. */
 ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
                               struct attn_batch *b)
 {
@@ -3685,6 +3284,8 @@ ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
     }
 }
 
+/* Returns the maximum rows of a sequence per call, so that windows can free
+ * pages between calls. */
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m)
 {
     int64_t rows = CACHE_MOST_ROWS;
@@ -3787,6 +3388,10 @@ static void cache_grow_group(const struct cache_growth *w,
         w->table[q] = cache_take_page(g);
 }
 
+/* Adds `rows` positions to a slot, in pages that only this slot uses: a partly
+ * filled page that other slots use is copied first. Frees pages that neither
+ * the new rows nor the last row before them read. Returns 0, or -1 without any
+ * change if there are too few pages or table entries. */
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
 {
     struct cache_growth w;
@@ -3805,6 +3410,8 @@ ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
     return 0;
 }
 
+/* Removes the positions at or after `length`. These must be all positions, or
+ * part of the last growth and the row before it. */
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot, int64_t length)
 {
     int64_t n = cache_pages_of(c->length[slot]), keep = cache_pages_of(length);
@@ -3836,6 +3443,7 @@ static void cache_read_again(const struct attn_cache *c,
     }
 }
 
+/* Makes slot `to` a copy of slot `from`; they share pages. */
 ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
 {
     if (from == to)
@@ -3849,7 +3457,7 @@ ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
     c->length[to] = c->length[from];
 }
 
-/* Reorders the slots of one group. `length`: new length of each slot. */
+/* Reorders the slots of one group. `length` has the new length of each slot. */
 static void cache_reorder_group(struct attn_cache *c,
                                 struct attn_cache_group *g,
                                 const int32_t *parent, int64_t n,
@@ -3875,6 +3483,8 @@ static void cache_reorder_group(struct attn_cache *c,
     }
 }
 
+/* Makes slot i a copy of the former slot parent[i], for all i in 0 .. n - 1 at
+ * once. Later slots become empty. Copies only tables. */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n, int32_t *scratch)
 {
@@ -3902,6 +3512,7 @@ struct process_row { /* a row of logits with its context */
     int64_t n;
 };
 
+/* True if the token ends an answer. */
 ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token)
 {
     for (int64_t i = 0; i < o->ends_count; i++)
@@ -3924,7 +3535,8 @@ static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
     return 0;
 }
 
-/* Makes each token of the answer less likely, once for each different token. */
+/* Makes each token of the answer less likely. A repeated token is penalised
+ * only once. */
 static void process_repetition(const struct process_row *r)
 {
     float penalty = r->options->repetition_penalty;
@@ -3957,8 +3569,8 @@ static int process_same(const int32_t *a, const int32_t *b, int64_t n)
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-/* Forbids each token that would repeat an n-gram: it followed the last size - 1
- * tokens at an earlier place too. */
+/* Forbids each token that would repeat an n-gram, because it already followed
+ * the last size - 1 tokens at an earlier place. */
 static void process_ngram(const struct process_row *r)
 {
     int64_t size = r->options->no_repeat_ngram;
@@ -3971,7 +3583,7 @@ static void process_ngram(const struct process_row *r)
 }
 
 /* Forbids the last token of a suppressed sequence if the answer ends in the
- * tokens before it. */
+ * sequence's other tokens. */
 static void process_suppress(const struct process_row *r)
 {
     const int32_t *at = r->options->suppress;
@@ -4026,6 +3638,7 @@ static int process_check_suppress(const struct attn_process *p, int64_t vocab)
     return 0;
 }
 
+/* Checks the options. Returns 0 or an error. */
 ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
 {
     float penalty = p->repetition_penalty;
@@ -4042,6 +3655,8 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
     return attn_check_ids(p->forbid, p->forbid_count, vocab);
 }
 
+/* True if a token can be chosen: no logit is NaN or INFINITY, and at least one
+ * is finite. -INFINITY marks a token that the model never produces.         */
 ATTN_API int attn_logits_finite(const float *logits, int64_t n)
 {
     const float most = INFINITY;
@@ -4055,6 +3670,8 @@ ATTN_API int attn_logits_finite(const float *logits, int64_t n)
     return some;
 }
 
+/* Runs the logits processors on a row. `tokens` [n] is the answer so far,
+ * including the prefix. */
 ATTN_API void attn_process_logits(const struct attn_search_options *o,
                                   float *logits, int64_t vocab,
                                   const int32_t *tokens, int64_t n)
@@ -4070,6 +3687,9 @@ ATTN_API void attn_process_logits(const struct attn_search_options *o,
         process_table[i](&r);
 }
 
+/* Forbids the tokens in `forbid`. Called after the probabilities are computed,
+ * so that no other token gets their share, and the score of an answer equals
+ * that of attn_score. */
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
                                  float *logits, int64_t vocab)
 {
@@ -4080,18 +3700,20 @@ ATTN_API void attn_forbid_logits(const struct attn_search_options *o,
     }
 }
 
-/* sampling.c: draws a token from a row of logits. A seed draws the same token
- * on every machine: exp is that of math.c, sums have a fixed order, and equal
- * logits are ordered by token id. */
+/* sampling.c: draws a token from a row of logits. The same seed draws the same
+ * token on every machine: exp is that of math.c, sums have a fixed order, and
+ * equal logits are ordered by token id. */
 
 struct sampling {
     const struct attn_sampling *o;
     const float *logits;
-    int32_t *order; /* [n] first heap_n: a heap; then tokens removed from it */
+    int32_t *order; /* [n] the first heap_n: a heap; then the tokens removed
+                     * from it */
     int64_t n, heap_n;
     float largest;
 };
 
+/* True if all members are in range. */
 ATTN_API int attn_sampling_fits(const struct attn_sampling *o)
 {
     if (!(o->temperature >= 0.0f) || o->temperature == INFINITY)
@@ -4112,8 +3734,8 @@ static uint64_t sampling_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Returns a number of SplitMix64 [Steele, Lea, Flood 2014], here a function of
- * a counter. */
+/* Returns a number from SplitMix64 [Steele, Lea, Flood 2014], here a function
+ * of a counter. */
 ATTN_API double attn_random(int64_t seed, int64_t counter)
 {
     const uint64_t gamma = 0x9e3779b97f4a7c15ull;
@@ -4167,7 +3789,7 @@ static void sampling_begin(struct sampling *s, int64_t vocab)
         s->largest = s->logits[s->order[0]];
 }
 
-/* Returns the i-th best token. Sorts only as far as needed. */
+/* Returns the i-th best token. Sorts only as far as necessary. */
 static int32_t sampling_at(struct sampling *s, int64_t i)
 {
     while (s->n - s->heap_n <= i) {
@@ -4209,10 +3831,9 @@ static double sampling_sum_all(const struct sampling *s, int64_t vocab)
     return sum;
 }
 
-/* Returns how many of the first n tokens to keep: up to the token with which
- * their share of *mass reaches top_p, but none from the first on that is less
- * than min_p times as probable as the best. Sets *mass to the sum of their
- * weights. */
+/* Returns how many of the first n tokens to keep: up to the token at which
+ * their share of *mass reaches top_p, and only tokens at least min_p times as
+ * probable as the best. Sets *mass to the sum of their weights. */
 static int64_t sampling_cut(struct sampling *s, int64_t n, double *mass)
 {
     double enough = *mass * (double)s->o->top_p, sum = 0.0;
@@ -4276,6 +3897,8 @@ static int64_t sampling_best(const float *logits, int64_t vocab)
     return best;
 }
 
+/* Returns the drawn token, or -1 if no token is allowed. `counter` is the
+ * number of tokens in the answer so far; `order` [vocab] is scratch memory. */
 ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
                              int64_t vocab, int64_t counter, int32_t *order)
 {
@@ -4305,6 +3928,7 @@ static float beam_power(float x, float alpha)
     return attn_exp(alpha * attn_log(x));
 }
 
+/* Returns the divisor for a log-probability of `length` tokens. */
 ATTN_API float attn_length_divisor(const struct attn_search_options *o,
                                    int64_t length)
 {
@@ -4337,7 +3961,7 @@ static void beam_insert(struct attn_beam *b, float sum, int32_t parent,
 }
 
 /* Lists the best token, or a sampled one. Computes its log-probability only if
- * scores are wanted. */
+ * scores are requested. */
 static void beam_offer_best(struct attn_beam *b, const float *logits,
                             int64_t vocab, float log_sum_exp)
 {
@@ -4351,8 +3975,8 @@ static void beam_offer_best(struct attn_beam *b, const float *logits,
     beam_insert(b, sum, 0, (int32_t)best);
 }
 
-/* Once the sum of a token was too low for the list, skips all logits that are
- * not above its logit. */
+/* Once the sum for a token was too low for the list, skips all logits that are
+ * not above this token's. */
 ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
                               const float *logits, int64_t vocab,
                               float log_sum_exp)
@@ -4384,6 +4008,8 @@ ATTN_API void attn_beam_offer(struct attn_beam *b, int32_t parent,
 
 /* ---- the answers ---- */
 
+/* Records hypothesis `parent`, followed by `token` unless it is -1, as an
+ * answer. */
 ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum)
 {
@@ -4410,7 +4036,7 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
         last--;
     else
         b->found++;
-    /* The new answer reuses the token buffer of the place that is dropped. */
+    /* The new answer reuses the token buffer of the dropped answer. */
     int32_t *tokens = (int32_t *)b->best[last].tokens;
     for (int64_t i = last; i > rank; i--)
         b->best[i] = b->best[i - 1];
@@ -4430,8 +4056,8 @@ ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
 
 /* ---- rules ---- */
 
-/* True if pair i of the list ends an answer, by its token or because it reaches
- * the limit. */
+/* True if pair i of the list ends an answer, because of its token or the length
+ * limit. */
 static int beam_ends(const struct attn_beam *b, int64_t i)
 {
     if (attn_ends(b->o, b->list[i].token))
@@ -4446,8 +4072,8 @@ static void beam_record_listed(struct attn_beam *b, int64_t i)
 }
 
 /* Returns the best score that a hypothesis with this sum could still reach. The
- * sum can only fall, and the largest divisor of the lengths to come divides
- * it. */
+ * sum can only fall, so the bound divides it by the largest divisor of any
+ * later length. */
 static float beam_bound(const struct attn_beam *b, float sum)
 {
     float near = attn_length_divisor(b->o, b->length + 2);
@@ -4458,8 +4084,9 @@ static float beam_bound(const struct attn_beam *b, float sum)
 }
 
 /* The exact rule: all pairs of the list that end are answers, and the best
- * `beam` others stay open. It stops when no open hypothesis can beat the worst
- * of the best answers, because continuing would not change the result. */
+ * `beam` other pairs stay open. The search stops when no open hypothesis can
+ * beat the worst of the best answers, because continuing would not change the
+ * result. */
 static int64_t beam_exact(struct attn_beam *b)
 {
     int64_t open = 0;
@@ -4489,7 +4116,7 @@ static int64_t beam_round(float x)
 }
 
 /* After forced tokens, drops every ending pair that is not first in the list.
- * The place of a dropped pair stays empty. */
+ * Its place stays empty. */
 static void beam_drop_early_ends(struct attn_beam *b)
 {
     for (int64_t i = 1; i < b->listed; i++)
@@ -4510,9 +4137,9 @@ static int beam_recorded_done(const struct attn_beam *b)
     return b->recorded >= enough;
 }
 
-/* CTranslate2's rule: among the first `beam` pairs of the list, those that end
- * are answers. Each leaves its place to the next pair, after the first `beam`,
- * that does not end. */
+/* CTranslate2's rule: of the first `beam` pairs of the list, those that end are
+ * answers. The next pair after the first `beam` that does not end takes the
+ * place of each. */
 static int64_t beam_recorded(struct attn_beam *b)
 {
     int64_t next = b->o->beam;
@@ -4553,6 +4180,8 @@ static int64_t beam_greedy(struct attn_beam *b)
 static int64_t (*const beam_rules[])(struct attn_beam *) = { beam_exact,
                                                              beam_recorded };
 
+/* Ends a step: records answers, extends the hypotheses that stay open, stores
+ * the parent of each, and sets `open` to 0 if the search is done. */
 ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
 {
     int64_t open = 0;
@@ -4594,8 +4223,8 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
 
 /* ---- sources ---- */
 
-/* Copies `rows` rows of the request, from row `from` on, to row `at`, after
- * zeros in place of the learned rows. Returns 0 or an error. */
+/* Copies `rows` rows of the request, starting at row `from`, to row `at`, after
+ * zeros for the learned rows. Returns 0 or an error. */
 static int search_copy(struct attn_search_state *s,
                        const struct attn_search_request *r, int64_t from,
                        int64_t at, int64_t rows)
@@ -4696,7 +4325,7 @@ static int search_begin(struct attn_search_state *s, int64_t i,
 
 /* ---- steps ---- */
 
-/* Returns token j of what the decoder reads for a hypothesis: the tokens before
+/* Returns token j of the decoder's input for a hypothesis: the tokens before
  * the answer, then the answer. */
 static int32_t search_token(const struct attn_search_state *s, int64_t i,
                             int64_t h, int64_t j)
@@ -4715,8 +4344,8 @@ static int32_t search_token(const struct attn_search_state *s, int64_t i,
     return b->tokens[h * b->width + j];
 }
 
-/* Returns how many tokens of the open hypothesis in a slot are not yet in the
- * cache. */
+/* Returns the number of tokens of the open hypothesis in a slot that are not
+ * yet in the cache. */
 static int64_t search_unread(const struct attn_search_state *s, int64_t i,
                              int64_t slot)
 {
@@ -4752,7 +4381,7 @@ static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
 
 /* Fills the batch with the unread tokens of all open hypotheses, and selects
  * the last row of each. If a hypothesis has more unread tokens than one call
- * reads, the call only reads ahead in such hypotheses, and its logits are not
+ * reads, the call only reads ahead for such hypotheses, and its logits are not
  * used. */
 static int search_fill(struct attn_search_state *s)
 {
@@ -4869,7 +4498,7 @@ static int64_t search_longest(const int32_t *start, int64_t sentences)
     return longest;
 }
 
-/* Encodes all sources and opens a hypothesis for each of them. */
+/* Encodes all sources and opens one hypothesis per source. */
 static int search_prepare(struct attn_search_state *s,
                           const struct attn_search_request *r,
                           struct attn_hypothesis *out)
@@ -4937,22 +4566,22 @@ ATTN_API int attn_search(const struct attn_search_request *r,
 
 #if defined ATTNC_MAIN || defined ATTNC_THREADS
 
-/* pool.h: threads that run the parts of a model's calls, and the number of
- * threads that are useful. attnc contains them; an emitted file contains them
- * if ATTNC_MAIN or ATTNC_THREADS is defined. */
+/* pool.h: threads that run the parts of a model's calls, and the useful number
+ * of threads. This code is in attnc, and in an emitted file if ATTNC_MAIN or
+ * ATTNC_THREADS is defined. */
 #ifndef ATTN_POOL_1
 #define ATTN_POOL_1
 
-enum { ATTN_POOL_MOST = 256 }; /* most threads of a pool */
+enum { ATTN_POOL_MOST = 256 }; /* maximum threads of a pool */
 
 struct attn_pool;
 
-/* Opens a pool of `threads` threads, the calling thread included, 1 to
- * ATTN_POOL_MOST. If the system refuses some of them, the pool has fewer:
+/* Opens a pool of `threads` threads, including the calling thread, 1 to
+ * ATTN_POOL_MOST. If the system refuses some of them, the pool has fewer, and
  * attn_pool_refused() returns the reason. Returns NULL if memory runs out. */
 ATTN_API struct attn_pool *attn_pool_open(int64_t threads);
 ATTN_API void attn_pool_close(struct attn_pool *p); /* p may be NULL */
-/* Returns the pool in the form that a batch or a search takes; `parts` is its
+/* Returns the pool as an argument for a batch or a search; `parts` is its
  * number of threads. A call within another call, or from a second thread while
  * one is running, runs all its parts on its own thread. */
 ATTN_API const struct attn_parallel *
@@ -4973,7 +4602,7 @@ ATTN_API int64_t attn_cores_granted(const char *cpu_max);
 
 #endif
 
-/* cores.c: counts the cores that threads can use. Two threads of one core share
+/* cores.c: counts the cores that threads can use. Two threads on one core share
  * its arithmetic units, and a control group may grant fewer cores than the
  * machine has. */
 
@@ -5025,7 +4654,7 @@ static int64_t cores_of_group(void)
     return least;
 }
 
-/* Returns the first processor of the core that `cpu` belongs to. */
+/* Returns the first processor of the core to which `cpu` belongs. */
 static int cores_first(int cpu)
 {
     char path[128], line[256];
@@ -5073,22 +4702,22 @@ ATTN_API int64_t attn_cores(void)
     return attn_min(attn_max(n, 1), ATTN_POOL_MOST);
 }
 
-/* pool.c: threads that run the parts of a call. Each free thread, the caller
- * included, takes the next part, so a thread that the system delays holds up
- * only its own part.
+/* pool.c: threads that run the parts of a call. Each free thread, including the
+ * caller, takes the next part, so a thread that the system delays holds up only
+ * its own part.
  *
  * An idle thread polls for work for 50 us, then sleeps on a futex (on systems
  * without one, on a condition variable). So it stays awake between the steps of
- * a model, and costs nothing while the model waits for its next input.      */
+ * a model, and costs nothing while the model waits for its next input. */
 
 #ifdef ATTN_ATOMICS
 enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
 
-/* `turn` packs three numbers: the number of the call in the upper 32 bits,
- * then its number of parts and the next part to take, POOL_BITS bits each.
- * A thread takes a part by a compare-exchange of all three, so it never
- * takes a part of another call. The function of a call stays valid until
- * all parts are done. */
+/* `turn` packs three numbers: the number of the call in the upper 32 bits, then
+ * its number of parts and the next part to take, POOL_BITS bits each. A thread
+ * takes a part with a compare-exchange of all three, so it never takes a part
+ * of another call. The function of a call stays valid until all parts are
+ * done. */
 enum { POOL_BITS = 16 };
 
 struct attn_pool {
@@ -5478,14 +5107,15 @@ ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
     return 0;
 }
 
-/* batch.c: checks a batch by a table of checks, each of which decides by itself
- * if it applies to the call, then calls the model's inner entry. */
+/* batch.c: checks a batch with a table of checks, each of which decides if it
+ * applies to the call, then calls the model's inner entry. */
 
 struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* true if it reads the source, false if it reads the target */
+    int first; /* true if the entry reads the source, false if it reads the
+                * target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -5568,7 +5198,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     return 0;
 }
 
-/* Checks all caches whose owner is `of`: ATTN_SELF or ATTN_CROSS. */
+/* Checks all caches with owner `of`: ATTN_SELF or ATTN_CROSS. */
 static int batch_pages(const struct batch_call *c, int of, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -5658,9 +5288,9 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ---- entries ---- */
 
-/* The input of an inner encode(), which expects each non-empty sequence to
- * begin with rows of zeros in place of the learned rows; the input is copied to
- * insert these. */
+/* The input of an inner encode(). It expects each non-empty sequence to begin
+ * with rows of zeros for the learned rows, so the input is copied and these
+ * rows are inserted. */
 struct batch_room {
     int32_t *start, *types;
     float *input;
@@ -5704,7 +5334,7 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     return batch_lay_out(&unused, m, b, &at);
 }
 
-/* Copies the rows of sequence s, after rows of zeros in place of the learned
+/* Copies the rows of sequence s, preceded by rows of zeros for the learned
  * rows. */
 static void batch_sequence(const struct batch_room *r,
                            const struct attn_model *m,
@@ -5842,6 +5472,8 @@ ATTN_API int attn_search_asks(const struct attn_model *m,
     return attn_search_limit(m, o, rows, lead) > 0;
 }
 
+/* Checks the options for choosing tokens (start, end, process, sampling) and
+ * the threads. Returns 0 or an error. */
 ATTN_API int attn_check_choice(const struct attn_model *m,
                                const struct attn_search_options *o)
 {
@@ -5962,7 +5594,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->limit = attn_search_limit(m, s->o, s->longest, 0);
     s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
     s->positions = attn_min(s->positions, m->max_target);
-    /* rows before the first token; attn_cache_rows() limits each sentence's */
+    /* rows before the first token, per sentence at most attn_cache_rows() */
     int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
     if (m->kind == ATTN_DECODER)
         first += s->source_rows;
@@ -6026,7 +5658,7 @@ ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
     return attn_memory_bytes(&at);
 }
 
-/* stream.c: one answer, token by token; and several answers that share the full
+/* stream.c: one answer, token by token; or several answers that share the full
  * pages of their common beginning.
  *
  * A stream is a list of tokens. The first `read` of them are in its slot of the
@@ -6107,6 +5739,8 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
     return attn_memory_bytes(&at);
 }
 
+/* Makes a stream without tokens in slot 0 of a new room. Ignores the request's
+ * ids. Returns 0 or an error. */
 ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_stream_request *r,
                                int64_t source_rows)
@@ -6133,6 +5767,8 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 
 /* ---- open ---- */
 
+/* Checks that a stream is open and its options are valid. Returns 0 or an
+ * error.                                                                    */
 ATTN_API int attn_stream_check(const struct attn_stream *s)
 {
     if (!s)
@@ -6311,6 +5947,7 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
     return token;
 }
 
+/* True if attn_stream_next() returned an error, and neither END nor FULL. */
 ATTN_API int attn_stream_failed(int64_t token)
 {
     return token == ATTN_ERROR_FINITE || token == ATTN_ERROR_FIXED;
@@ -6445,8 +6082,8 @@ static void state_body(struct state_walk *w, const struct attn_stream *s)
 
 /* ---- size ---- */
 
-/* Returns the bytes of a slot's rows in one cache. Keys are in panels of 16;
- * the last panel is padded. */
+/* Returns the size of a slot's rows in one cache. Keys are in panels of 16; the
+ * last panel is padded. */
 static int64_t state_group_size(const struct attn_cache_layout *is,
                                 int64_t length)
 {
@@ -6507,6 +6144,8 @@ static uint64_t state_model_hash(const struct attn_model *m, uint64_t weights)
     return attn_hash(sizes, (int64_t)sizeof sizes, STATE_SEED_MODEL);
 }
 
+/* Returns a hash of the weights at `packed`, with which a restored state
+ * detects other weights. */
 ATTN_API uint64_t attn_weights_hash(const struct attn_model *m,
                                     const void *packed)
 {
@@ -6587,13 +6226,14 @@ static int state_lengths_fit(const struct attn_model *m,
                   : h->source_rows == 0;
 }
 
+/* True if the bytes begin like a saved state of any version. */
 ATTN_API int attn_state_begins(const void *at, int64_t bytes)
 {
     return at && bytes >= 8 && memcmp(at, "ATTNST", 6) == 0;
 }
 
 /* Returns NULL if the bytes are complete and unchanged since attn_state_save(),
- * else a message. */
+ * otherwise a message. */
 static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
@@ -6688,7 +6328,7 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
 }
 
 /* score.c: log-probabilities of a given output. The decoder reads the output in
- * chunks of up to SCORE_ROWS rows, so that their logits take little memory. */
+ * chunks of up to SCORE_ROWS rows, so that the logits take little memory. */
 
 enum { SCORE_ROWS = 64 };
 
@@ -6733,6 +6373,7 @@ static void score_lay_out(struct score *s, const struct attn_score_request *r,
     s->arena = attn_take(at, arena, 1);
 }
 
+/* Returns the number of bytes needed. target_n includes the forced tokens. */
 ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
                                   int64_t target_n,
                                   const struct attn_parallel *parallel)
@@ -6817,9 +6458,8 @@ static int score_fill(struct score *s, const struct attn_score_request *r)
     return 0;
 }
 
-/* Reads n rows, starting at row `at`, and computes the logits of those rows
- * that a target token follows. Returns the number of these rows, or an
- * error. */
+/* Reads n rows, starting at row `at`, and computes the logits of those that
+ * precede a target token. Returns the number of these rows, or an error. */
 static int64_t score_rows(struct score *s, const struct attn_score_request *r,
                           struct attn_batch *b, int64_t at, int64_t n)
 {
@@ -6872,6 +6512,9 @@ static int score_target(struct score *s, const struct attn_score_request *r,
     return 0;
 }
 
+/* Completes a target. Appends the end token, if there is one; (*target)[] must
+ * have space for it. Then skips the options' forced prefix if the target begins
+ * with it. Returns the new number of tokens. */
 ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
                                      int32_t **target, int64_t target_n)
 {
@@ -6890,6 +6533,7 @@ ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
     return target_n - n;
 }
 
+/* Computes the log-probability of each target token. Returns 0 or an error. */
 ATTN_API int attn_score_pair(const struct attn_score_request *r,
                              float *log_probability)
 {
@@ -6968,7 +6612,7 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
     packed_write(p, digits + at);
 }
 
-/* Appends two numbers of bytes, e.g. "cut short: it has 5 of 64 bytes". */
+/* Appends two byte counts, e.g. "cut short: it has 5 of 64 bytes". */
 static void packed_counts(struct packed *p, const char *first, int64_t found,
                           const char *middle, int64_t expected)
 {
@@ -7118,6 +6762,9 @@ ATTN_API uint64_t attn_packed_page(const void *file)
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 
+/* Returns NULL if `file` is a weights file for `m`, otherwise a message in
+ * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads the complete file to check
+ * the hash of its contents. */
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes,
                                        int64_t hashed, char *why)
@@ -7197,6 +6844,36 @@ ATTN_API const void *attn_packed_weights(const void *file)
 
 /* ------------------------------------------------------------- exported --- */
 
+/* Returns the embedded model.weights file, or NULL. */
+const void *tiny_embedded(int64_t *bytes)
+{
+    if (bytes)
+        *bytes = 0;
+    return NULL;
+}
+
+/* The search that the spec asks for. */
+void tiny_options(struct attn_search_options *o)
+{
+    static const int32_t unwritten[] = { 1, 0 };
+
+    if (!o)
+        return;
+    memset(o, 0, sizeof *o);
+    o->beam = 2;
+    o->results = 1;
+    o->rule = 0;
+    o->penalty = 1;
+    o->alpha = 0x1.333334p-1f;
+    o->max_output = 16;
+    o->max_output_plus = 50;
+    o->patience = 1.0f;
+    o->start = 1;
+    o->end = 2;
+    o->process.forbid = unwritten;
+    o->process.forbid_count = 2;
+}
+
 static const struct attn_model model = {
     .name = "tiny",
     .kind = 0,
@@ -7228,34 +6905,14 @@ static const struct attn_model model = {
     .bind = bind_weights,
     .encode = encode,
     .decode = decode,
-    .log_sum_exp = log_sum_exp
+    .log_sum_exp = log_sum_exp,
+    .embedded = tiny_embedded,
+    .options = tiny_options,
 };
 
 const struct attn_model *tiny_model(void)
 {
     return &model;
-}
-
-/* The search that the spec asks for. */
-void tiny_options(struct attn_search_options *o)
-{
-    static const int32_t unwritten[] = { 1, 0 };
-
-    if (!o)
-        return;
-    memset(o, 0, sizeof *o);
-    o->beam = 2;
-    o->results = 1;
-    o->rule = 0;
-    o->penalty = 1;
-    o->alpha = (0x1.333334p-1f);
-    o->max_output = 16;
-    o->max_output_plus = 50;
-    o->patience = 1.0f;
-    o->start = 1;
-    o->end = 2;
-    o->process.forbid = unwritten;
-    o->process.forbid_count = 2;
 }
 
 const char *tiny_error_text(int64_t error)
@@ -7397,75 +7054,13 @@ int tiny_state_restore(struct attn_stream *s, const void *bound,
     return attn_state_restore(s, &r);
 }
 
-/* Returns the embedded model.weights file, or NULL. */
-const void *tiny_embedded(int64_t *bytes)
-{
-    if (bytes)
-        *bytes = 0;
-    return NULL;
-}
-
 /* ------------------------------------------------- a model that is open --- */
 
 #define embedded_weights tiny_embedded
 #define options_of_spec tiny_options
 
-/* Opens the model and returns its handle, which the caller gives to
- * attn_close(). path: the weights file; NULL: the weights are inside the C
- * file, or there are none. o NULL: all options 0. Copies *o, but o->parallel
- * has to stay valid until the handle is closed. Only this function allocates
- * memory: one block of attn_memory() bytes, one for the ids of a text, and
- * threads if the options ask for them. If it fails, it still returns a handle,
- * and attn_error() says why; NULL: out of memory. */
-ATTN_API struct attn_handle *attn_open(const struct attn_model *m,
-                                       const char *path,
-                                       const struct attn_open_options *o);
-
-/* Returns the bytes that attn_open() with these options allocates, without the
- * block for the ids of a text. Errors: ATTN_ERROR_OPTION, ATTN_ERROR_COUNT. */
-ATTN_API int64_t attn_memory(const struct attn_model *m,
-                             const struct attn_open_options *o);
-
-/* Returns in words what was wrong with the last call on this handle; "":
- * nothing. If attn_open() failed, its message stays and all calls return
- * ATTN_ERROR_OPEN. h NULL: out of memory. The text belongs to the handle and
- * changes with its next call. */
-ATTN_API const char *attn_error(const struct attn_handle *h);
-
-/* Frees the handle, all of its memory, and its threads. h NULL: does
- * nothing. */
-ATTN_API void attn_close(struct attn_handle *h);
-
-/* Writes the best answer to ids[n], as much of it as fits, into out[cap].
- * Returns the number of tokens of the complete answer. Errors: those of
- * attn_search(), ATTN_ERROR_OPEN, and ATTN_ERROR_LENGTH if n is above
- * max_input. */
-ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
-                                    struct attn_handle *h, const int32_t *ids,
-                                    int64_t n,
-                                    const struct attn_search_options *o,
-                                    int32_t *out, int64_t cap);
-
-/* Answers ids[n] and passes each token of the answer to take(user, id).
- * Otherwise as a call that generates text. Errors: those of attn_search(),
- * ATTN_ERROR_OPEN, and ATTN_ERROR_LENGTH if n is above max_input. */
-ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
-                                   struct attn_handle *h, const int32_t *ids,
-                                   int64_t n,
-                                   const struct attn_search_options *o,
-                                   attn_take_id *take, void *user);
-
-/* Stores in *log_probability the natural logarithm of the probability that the
- * answer to source[n] is target[target_n] and then ends; `target` is without
- * the end token. Returns 0. Errors: ATTN_ERROR_ID, ATTN_ERROR_LENGTH,
- * ATTN_ERROR_COUNT, ATTN_ERROR_NULL, ATTN_ERROR_OPEN, ATTN_ERROR_FINITE. */
-ATTN_API int attn_score_ids(const struct attn_model *m, struct attn_handle *h,
-                            const int32_t *source, int64_t n,
-                            const int32_t *target, int64_t target_n,
-                            double *log_probability);
-
-/* handle_file.c: opens the weights of a model, which are embedded in the C
- * file, or are a file that is mapped or, without mmap(), read. */
+/* handle_file.c: opens the weights of a model. They are embedded in the C file,
+ * or in a file that is mapped or, without mmap(), read. */
 
 struct handle_file {
     const void *at; /* the weights; NULL: none */
@@ -7475,7 +7070,7 @@ struct handle_file {
 
 #if defined __unix__ || defined __APPLE__
 /* Maps the file at the path. Returns NULL, or an error message. */
-static const char *handle_map_path(struct handle_file *f, const char *path)
+static const char *handle_map(struct handle_file *f, const char *path)
 {
     const char *wrong = NULL;
     struct stat st;
@@ -7526,7 +7121,7 @@ static const char *handle_read(struct handle_file *f, FILE *from, long bytes)
     return NULL;
 }
 
-static const char *handle_map_path(struct handle_file *f, const char *path)
+static const char *handle_map(struct handle_file *f, const char *path)
 {
     FILE *from = fopen(path, "rb");
     const char *wrong = "it could not be read";
@@ -7550,16 +7145,6 @@ static void handle_unmap(struct handle_file *f)
 }
 #endif
 
-/* Opens the weights: those in the file at `path` or, if it is NULL, those
- * embedded in the C file. Returns NULL, or an error message. */
-static const char *handle_map(struct handle_file *f, const char *path)
-{
-    if (path)
-        return handle_map_path(f, path);
-    f->at = embedded_weights(&f->bytes);
-    return NULL;
-}
-
 /* handle.c: an open model. It allocates two blocks: one for the handle and its
  * work memory, one for the ids and scores of a text. Weights are mapped. The
  * functions check their arguments, and store an error message in the handle. An
@@ -7576,23 +7161,23 @@ enum {
 struct attn_handle {
     const struct attn_model *model;
     void *memory;               /* the block that contains this struct */
-    int failed;                 /* error of attn_open(), which every call then
-                                 * returns with `why` */
+    int failed;                 /* error of attn_open(), which all calls then
+                                 * return, with the message `why` */
     char why[ATTN_PACKED_TEXT]; /* error message of the last call, or "" */
     struct handle_file file;
     void *bound;
     const struct attn_parallel *parallel; /* threads for calls; NULL: one */
-    struct attn_parallel threads;         /* used if the model starts threads:
-                                           * has their number */
+    struct attn_parallel threads;         /* used if the model starts threads;
+                                           * contains their number */
     void *pool;                           /* thread pool, or NULL */
     int64_t input, output;                /* maximum lengths of input and
                                            * output, in tokens or rows */
     int64_t beam, text; /* maximum hypotheses, and bytes of a text */
     void *tokens;       /* block for ids and scores; its size depends on the
                          * vocabularies */
-    int64_t most;       /* maximum number of ids of a text */
-    int32_t *ids, *target_ids; /* in a model that only encodes, target_ids are
-                                * token types */
+    int64_t most;       /* maximum ids per text */
+    int32_t *ids, *target_ids; /* target_ids are token types in a model that
+                                * only encodes */
     float *scores;             /* scores of a target's tokens */
     void *work; /* memory of a call */
     int64_t work_bytes;
@@ -7660,7 +7245,7 @@ static int64_t handle_text(const struct attn_handle *h)
     return HANDLE_TOKEN * attn_max(h->input, h->output) + HANDLE_TOKEN;
 }
 
-/* Runs all parts one after the other on the calling thread. */
+/* Runs all parts in sequence on the calling thread. */
 static void handle_run(void *pool, int64_t parts,
                        void (*part)(void *arg, int64_t part, int64_t parts),
                        void *arg)
@@ -7737,14 +7322,19 @@ ATTN_API int64_t attn_memory(const struct attn_model *m,
 
 /* ---- open ---- */
 
-/* Opens weights and vocabularies. Returns 0 or an error. */
+/* Opens weights and vocabularies; if `path` is NULL, the weights are those
+ * inside the C file. Returns 0 or an error. */
 static int handle_weights(struct attn_handle *h, const char *path,
                           int64_t unchecked)
 {
     const struct attn_model *m = h->model;
-    const char *wrong = handle_map(&h->file, path);
+    const char *wrong = NULL;
     const char *name = path ? path : m->name;
 
+    if (path)
+        wrong = handle_map(&h->file, path);
+    else
+        h->file.at = embedded_weights(&h->file.bytes);
     if (!wrong && !h->file.at && m->weights_bytes > 0)
         wrong = "no weights are inside of this file: open() takes the path of "
                 "a weights file";
@@ -7841,7 +7431,7 @@ ATTN_API void attn_close(struct attn_handle *h)
     free(h->memory);
 }
 
-/* handle_generate.c: the functions of a handle whose model generates. */
+/* handle_generate.c: functions of a handle for a model that generates. */
 
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
@@ -7884,7 +7474,7 @@ handle_choice(const struct attn_handle *h,
     return o;
 }
 
-/* Returns the maximum tokens in a stream whose source, or a decoder's prompt,
+/* Returns the maximum tokens of a stream whose source, or a decoder's prompt,
  * has n tokens. */
 static int64_t handle_stream_tokens(const struct attn_handle *h,
                                     const struct attn_search_options *o,
@@ -8035,7 +7625,7 @@ ATTN_API int64_t attn_translate_ids(const struct attn_model *m,
 
 /* ---- generate ---- */
 
-struct handle_answer { /* an answer that is passed on as it grows */
+struct handle_answer { /* an answer passed to a callback as it grows */
     attn_take_id *take_id;
     void *user;
     int64_t n;   /* number of tokens so far */
@@ -8088,8 +7678,8 @@ static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
     return wrong;
 }
 
-/* Answers, and passes the tokens on. With several hypotheses, no token is
- * certain before the search ends. Returns 0 or an error. */
+/* Answers, and passes the tokens to the callback. With several hypotheses, no
+ * token is certain before the search ends. Returns 0 or an error. */
 static int handle_answers(struct attn_handle *h, const int32_t *ids, int64_t n,
                           const struct attn_search_options *asked,
                           struct handle_answer *a)
@@ -8247,12 +7837,12 @@ static __attribute__((noinline)) int program_main(int argc,
                                                   char **argv);
 
 /* settings.h: options of a search, for attnc and for emitted programs;
- * option_rows.h has a row for each member. Also declares texts of messages, and
+ * option_rows.h has a row for each member. Also declares message texts, and
  * hints for unknown options. */
 #ifndef ATTN_SETTINGS_1
 #define ATTN_SETTINGS_1
 
-/* The ways to use a model. Each option lists those that it applies to. */
+/* The ways to use a model. Each option lists the uses to which it applies. */
 enum {
     ATTN_FOR_LINES = 1,
     ATTN_FOR_PROMPT = 2,
@@ -8297,14 +7887,16 @@ struct attn_options {        /* the options that a command accepts */
 /* True if the answer begins with something that the command accepts. */
 ATTN_API bool attn_hint_applies(const char *answer,
                                 const struct attn_options *o);
-/* How far a hint may be from the word; each level includes those before it. */
+/* Maximum distance of a hint from the word; each level includes those before
+ * it. */
 enum {
     ATTN_HINT_NAMED, /* another spelling, or another tool's name */
     ATTN_HINT_BEGUN, /* the beginning of a name */
     ATTN_HINT_NEAR   /* a name one or two letters away */
 };
-/* Returns what the user meant by an option that the command does not have: a
- * name in `o`, or the answer of a synonym. NULL if nothing is similar. */
+/* Returns the likely meaning of an option that the command does not have: a
+ * name in `o`, or the answer of a synonym. Returns NULL if nothing is
+ * similar. */
 ATTN_API const char *attn_option_hint(const char *word,
                                       const struct attn_options *o, int how);
 
@@ -8340,7 +7932,7 @@ ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED])
     snprintf(at, (size_t)(end - at), "%s", n > most ? "..." : "");
 }
 
-/* Needs only one row of the table of distances at a time. */
+/* Stores only one row of the table of distances at a time. */
 ATTN_API int attn_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     int row[64];
@@ -8388,7 +7980,7 @@ struct attn_lines {
 enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
 
 struct attn_side { /* how source or target tokens are read and written */
-    int64_t size; /* every id is below this */
+    int64_t size; /* all ids are below this */
 };
 
 #endif
@@ -8503,7 +8095,7 @@ ATTN_API int64_t attn_line_ids(const struct attn_side *s, const char *text,
     return n;
 }
 
-/* descriptor.h: file names that stand for descriptors that are already open. */
+/* descriptor.h: file names that refer to descriptors that are already open. */
 #ifndef ATTN_DESCRIPTOR_1
 #define ATTN_DESCRIPTOR_1
 
@@ -8515,7 +8107,7 @@ ATTN_API int attn_descriptor(const char *path);
 
 #endif
 
-/* descriptor.c: file names that stand for descriptors that are already open. */
+/* descriptor.c: file names that refer to descriptors that are already open. */
 
 ATTN_API int attn_descriptor(const char *path)
 {
@@ -8537,14 +8129,14 @@ ATTN_API int attn_descriptor(const char *path)
     return -1;
 }
 
-/* option_hints.c: suggests what the user meant by an option that a command does
- * not have. */
+/* option_hints.c: suggests the intended option if a command does not have the
+ * given one. */
 
 enum { HINT_BYTES = 64 };
 
-/* Writes a word in the form in which names are compared: "-Max_Tokens=3"
- * becomes "--max-tokens". A single letter stays as it is, because -V and -v are
- * different options. */
+/* Writes a word in a normal form, so that names can be compared:
+ * "-Max_Tokens=3" becomes "--max-tokens". A single letter is not changed,
+ * because -V and -v are different options. */
 static void hint_form(const char *word, char form[HINT_BYTES])
 {
     const size_t length = strcspn(word, "=");
@@ -8593,8 +8185,8 @@ struct hint { /* the best match so far */
     int distance;
 };
 
-/* Stores the answer if the name, of n bytes, is nearer than all names
- * before. */
+/* Stores the answer if the name, of n bytes, is nearer than all previous
+ * names. */
 static void hint_try(struct hint *h, const char *name, size_t n,
                      const char *answer)
 {
@@ -8677,8 +8269,8 @@ ATTN_API const char *attn_option_hint(const char *word,
 
 /* Returns the temperature; 0 means always the most likely token. */
 ATTN_API float attn_settings_temperature(const struct attn_settings *s);
-/* Changes `o`, the search settings of the spec, by the options. `stated`: the
- * spec sets the beam. */
+/* Applies the options to `o`, the spec's search settings. `stated` is true if
+ * the spec sets the beam. */
 ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
                                   int64_t seed, struct attn_search_options *o);
 /* Returns a message about options that cannot be combined, or NULL if all can.
@@ -8730,7 +8322,7 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
     o->max_input = s->max_input;
     o->patience = s->patience;
     o->want_scores = s->scores;
-    /* Lists, which follow the numbers, are the spec's. */
+    /* Copies only the numbers; the lists after them stay those of the spec. */
     memcpy(&o->process, &s->process, offsetof(struct attn_process, suppress));
     o->sampling = s->sampling;
     o->sampling.temperature = attn_settings_temperature(s);
@@ -8750,8 +8342,8 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 
 /* program.h: the program that an emitted file contains under ATTNC_MAIN. It
  * reads lines from stdin and prints answers on stdout. The model decides what a
- * line is: text, if the weights have a vocabulary, or token ids; or a row of
- * numbers, of which an empty line ends a block. A model of `kind: attention`
+ * line is: text, if the weights have a vocabulary; token ids; or a row of
+ * numbers, in blocks that end with an empty line. A model of `kind: attention`
  * reads three blocks (queries, keys, values) as one question. The options are
  * the rows of runtime/options/option_rows.h. attnc run and attnc score are also
  * this program, with an engine as the model. Exit codes: 0 done, 2 usage, 3 bad
@@ -8761,8 +8353,8 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 #define ATTN_PROGRAM_1
 
 enum {
-    PROGRAM_PARTS = 32,  /* maximum parts that are answered together */
-    PROGRAM_ROWS = 8192, /* rows after which a batch takes no more parts */
+    PROGRAM_PARTS = 32,  /* maximum parts per batch */
+    PROGRAM_ROWS = 8192, /* no part is added to a batch with this many rows */
     PROGRAM_FILES = 2    /* maximum mapped files: weights and a state */
 };
 
@@ -8776,7 +8368,7 @@ struct program_list {
     int64_t n;
 };
 
-/* How a text is encoded. Token ids need no encoding. */
+/* The encoding of a text. Token ids need none. */
 enum {
     TOKENS_LINE,  /* a complete text, with the vocabulary's template */
     TOKENS_PLAIN, /* a complete text, without the template */
@@ -8812,16 +8404,17 @@ struct program {
     int bad[PROGRAM_PARTS];           /* [parts]: rejected, so not answered */
     int64_t last[PROGRAM_PARTS];      /* [parts]: number of the last line */
     int refused;                      /* the part read has an invalid line */
-    int64_t beyond; /* rows of that part beyond the maximum: dropped */
+    int64_t beyond; /* excess rows of that part, which are dropped */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct room types; /* token types of the items, for --pairs */
-    int64_t more;      /* ids that a pair has besides those of its texts */
+    int64_t more;      /* ids of a pair in addition to those of its texts */
     struct attn_pool *pool;
     const struct attn_parallel *parallel; /* threads for calls; NULL: one */
 };
 
-struct score_pair { /* ids of an input, and of an output with its end token */
+struct score_pair { /* ids of an input, and of an output including its end
+                     * token */
     int32_t *ids, *target;
     int64_t n, target_n;
 };
@@ -8831,7 +8424,7 @@ enum { OPTION_FLAG, OPTION_WHOLE, OPTION_REAL, OPTION_TEXT, OPTION_LIST };
 struct program_option {
     const char *group, *name;
     const char *takes; /* placeholder of the value; NULL: no value */
-    int kind, use;     /* kind of the option; uses that it applies to, bits
+    int kind, use;     /* kind of the option; uses to which it applies, as bits
                         * ATTN_FOR_LINES etc. */
     size_t at;         /* offset of the value in struct program */
     double least, most, default_value;
@@ -8890,8 +8483,8 @@ static int64_t program_wrong(struct program *p, const char *fmt, ...)
     return -1;
 }
 
-/* Flushes `to`. If an earlier write failed, errno may be that of another call
- * by now, so writes one more byte, which sets it to the reason. */
+/* Flushes `to`. If an earlier write failed, errno may have been changed by
+ * another call, so writes one more byte, which sets errno to the reason. */
 static void program_flush(struct program *p, FILE *to)
 {
     const int lost = ferror(to);
@@ -8923,7 +8516,7 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
     return at;
 }
 
-/* Frees all memory of the program, except for the model's. */
+/* Frees all memory of the program, except the model's. */
 static void program_free(struct program *p)
 {
     free(p->items.at);
@@ -8938,110 +8531,77 @@ static void program_free(struct program *p)
 }
 
 #define PROGRAM_ATTNC "0.1.0"
+#define AT(member) offsetof(struct program, member)
 
 static const struct program_option program_option[] = {
-    { "Lines", "--ids", NULL, OPTION_FLAG, 7,
-      offsetof(struct program, ids), 0, 0, 0,
-      "read and write token ids instead of text" },
-    { "Lines", "--prefix", "TEXT", OPTION_TEXT, 3,
-      offsetof(struct program, set.prefix), 0, 0, 0,
-      "first tokens of every answer" },
-    { "Lines", "--max-input", "N", OPTION_WHOLE, 3,
-      offsetof(struct program, set.max_input), 1, 2147483647, 0,
-      "cut longer inputs to this many tokens" },
-    { "Lines", "--score", NULL, OPTION_FLAG, 4,
-      offsetof(struct program, score), 0, 0, 0,
-      "lines are INPUT tab OUTPUT: how probable is it?" },
-    { "Prompt", "--prompt", "TEXT", OPTION_TEXT, 2,
-      offsetof(struct program, prompt), 0, 0, 0,
-      "answer this, and print the answer as it comes" },
-    { "Prompt", "-n", "N", OPTION_WHOLE, 34,
-      offsetof(struct program, tokens), 0, 2147483647, -1,
-      "tokens of that answer, at most" },
-    { "Prompt", "--stop", "TEXT", OPTION_LIST, 34,
-      offsetof(struct program, stop), 0, 0, 0,
-      "end before this text (--ids: these tokens)" },
-    { "Prompt", "--save-state", "FILE", OPTION_TEXT, 2,
-      offsetof(struct program, save_state), 0, 0, 0,
-      "keep the state behind --prompt; - is stdout" },
-    { "Prompt", "--load-state", "FILE", OPTION_TEXT, 2,
-      offsetof(struct program, load_state), 0, 0, 0,
-      "go on from there, behind --prompt if it is given" },
-    { "Prompt", "--quiet", NULL, OPTION_FLAG, 39,
-      offsetof(struct program, quiet), 0, 0, 0,
-      "no notes, nor how fast that answer came" },
-    { "Chat", "--chat", NULL, OPTION_FLAG, 32,
-      offsetof(struct program, chat), 0, 0, 0,
-      "lines are turns of one conversation" },
-    { "Chat", "--system", "TEXT", OPTION_TEXT, 32,
-      offsetof(struct program, system), 0, 0, 0,
-      "what the model is told before the first turn" },
-    { "Search", "--beam", "N", OPTION_WHOLE, 3,
-      offsetof(struct program, set.beam), 1, 1024, 0,
-      "hypotheses that are followed; 1 is greedy" },
-    { "Search", "--nbest", "N", OPTION_WHOLE, 1,
-      offsetof(struct program, set.nbest), 1, 1024, 0,
-      "answers to a line, behind the line's number" },
-    { "Search", "--scores", NULL, OPTION_FLAG, 1,
-      offsetof(struct program, set.scores), 0, 0, 0,
-      "each answer begins with its score" },
-    { "Search", "--alpha", "X", OPTION_REAL, 3,
-      offsetof(struct program, set.alpha), 0, 100, -1,
-      "strength of the length penalty" },
-    { "Search", "--length-penalty", "X", OPTION_REAL, 3,
-      offsetof(struct program, set.alpha), 0, 100, -1,
-      "the same as --alpha" },
-    { "Search", "--patience", "X", OPTION_REAL, 3,
-      offsetof(struct program, set.patience), 0, 100, 1,
-      "rule recorded: stop at --beam times this many" },
-    { "Search", "--min-length", "N", OPTION_WHOLE, 35,
-      offsetof(struct program, set.process.min_length), 0, 2147483647, 0,
-      "no end before this many tokens" },
-    { "Search", "--max-output", "N", OPTION_WHOLE, 35,
-      offsetof(struct program, set.max_output), 1, 2147483647, 0,
-      "at most this many tokens in an answer" },
-    { "Search", "--repetition-penalty", "X", OPTION_REAL, 35,
-      offsetof(struct program, set.process.repetition_penalty), 0.001, 1000, 0,
-      "divides the logits of tokens that came already" },
-    { "Search", "--no-repeat-ngram", "N", OPTION_WHOLE, 35,
-      offsetof(struct program, set.process.no_repeat_ngram), 0, 1000, 0,
-      "no n-gram of this length twice" },
-    { "Search", "--suppress", "TOKENS", OPTION_LIST, 35,
-      offsetof(struct program, suppress), 0, 0, 0,
-      "a token, or a sequence of them, that must not come" },
-    { "Search", "--end-token", "ID", OPTION_WHOLE, 35,
-      offsetof(struct program, set.end_token), 0, 2147483647, -1,
-      "this token ends an answer" },
-    { "Sampling", "--temperature", "X", OPTION_REAL, 35,
-      offsetof(struct program, set.sampling.temperature), 0, 1000000, -1,
-      "draw tokens at random; 0: take the best" },
-    { "Sampling", "--top-k", "N", OPTION_WHOLE, 35,
-      offsetof(struct program, set.sampling.top_k), 0, 2147483647, 0,
-      "of the N best alone" },
-    { "Sampling", "--top-p", "X", OPTION_REAL, 35,
-      offsetof(struct program, set.sampling.top_p), 0, 1, 0,
-      "of the best that have this probability" },
-    { "Sampling", "--min-p", "X", OPTION_REAL, 35,
-      offsetof(struct program, set.sampling.min_p), 0, 1, 0,
-      "of those at least so probable, beside the best" },
-    { "General", "--seed", "N", OPTION_WHOLE, 35,
-      offsetof(struct program, seed), 0, 2147483647, 1,
-      "of all that is random" },
-    { "General", "--threads", "N", OPTION_WHOLE, 39,
-      offsetof(struct program, threads), 1, 256, -1,
-      "run on this many; default: one a physical core" },
-    { "General", "--no-check", NULL, OPTION_FLAG, 39,
-      offsetof(struct program, unchecked), 0, 0, 0,
-      "do not hold the weights to their hash" },
-    { "General", "--help", NULL, OPTION_FLAG, 39,
-      offsetof(struct program, help), 0, 0, 0,
-      "this text" },
-    { "General", "--version", NULL, OPTION_FLAG, 39,
-      offsetof(struct program, version), 0, 0, 0,
-      "which model this is, and by which attnc" },
-    { "General", "-V", NULL, OPTION_FLAG, 39,
-      offsetof(struct program, version), 0, 0, 0,
-      "the same as --version" },
+    { "Lines", "--ids", NULL, OPTION_FLAG, 7, AT(ids),
+      0, 0, 0, "read and write token ids instead of text" },
+    { "Lines", "--prefix", "TEXT", OPTION_TEXT, 3, AT(set.prefix),
+      0, 0, 0, "first tokens of every answer" },
+    { "Lines", "--max-input", "N", OPTION_WHOLE, 3, AT(set.max_input),
+      1, 2147483647, 0, "cut longer inputs to this many tokens" },
+    { "Lines", "--score", NULL, OPTION_FLAG, 4, AT(score),
+      0, 0, 0, "lines are INPUT tab OUTPUT: how probable is it?" },
+    { "Prompt", "--prompt", "TEXT", OPTION_TEXT, 2, AT(prompt),
+      0, 0, 0, "answer this, and print the answer as it comes" },
+    { "Prompt", "-n", "N", OPTION_WHOLE, 34, AT(tokens),
+      0, 2147483647, -1, "tokens of that answer, at most" },
+    { "Prompt", "--stop", "TEXT", OPTION_LIST, 34, AT(stop),
+      0, 0, 0, "end before this text (--ids: these tokens)" },
+    { "Prompt", "--save-state", "FILE", OPTION_TEXT, 2, AT(save_state),
+      0, 0, 0, "keep the state behind --prompt; - is stdout" },
+    { "Prompt", "--load-state", "FILE", OPTION_TEXT, 2, AT(load_state),
+      0, 0, 0, "go on from there, behind --prompt if it is given" },
+    { "Prompt", "--quiet", NULL, OPTION_FLAG, 39, AT(quiet),
+      0, 0, 0, "no notes, nor how fast that answer came" },
+    { "Chat", "--chat", NULL, OPTION_FLAG, 32, AT(chat),
+      0, 0, 0, "lines are turns of one conversation" },
+    { "Chat", "--system", "TEXT", OPTION_TEXT, 32, AT(system),
+      0, 0, 0, "what the model is told before the first turn" },
+    { "Search", "--beam", "N", OPTION_WHOLE, 3, AT(set.beam),
+      1, 1024, 0, "hypotheses that are followed; 1 is greedy" },
+    { "Search", "--nbest", "N", OPTION_WHOLE, 1, AT(set.nbest),
+      1, 1024, 0, "answers to a line, behind the line's number" },
+    { "Search", "--scores", NULL, OPTION_FLAG, 1, AT(set.scores),
+      0, 0, 0, "each answer begins with its score" },
+    { "Search", "--alpha", "X", OPTION_REAL, 3, AT(set.alpha),
+      0, 100, -1, "strength of the length penalty" },
+    { "Search", "--length-penalty", "X", OPTION_REAL, 3, AT(set.alpha),
+      0, 100, -1, "the same as --alpha" },
+    { "Search", "--patience", "X", OPTION_REAL, 3, AT(set.patience),
+      0, 100, 1, "rule recorded: stop at --beam times this many" },
+    { "Search", "--min-length", "N", OPTION_WHOLE, 35, AT(set.process.min_length),
+      0, 2147483647, 0, "no end before this many tokens" },
+    { "Search", "--max-output", "N", OPTION_WHOLE, 35, AT(set.max_output),
+      1, 2147483647, 0, "at most this many tokens in an answer" },
+    { "Search", "--repetition-penalty", "X", OPTION_REAL, 35, AT(set.process.repetition_penalty),
+      0.001, 1000, 0, "divides the logits of tokens that came already" },
+    { "Search", "--no-repeat-ngram", "N", OPTION_WHOLE, 35, AT(set.process.no_repeat_ngram),
+      0, 1000, 0, "no n-gram of this length twice" },
+    { "Search", "--suppress", "TOKENS", OPTION_LIST, 35, AT(suppress),
+      0, 0, 0, "a token, or a sequence of them, that must not come" },
+    { "Search", "--end-token", "ID", OPTION_WHOLE, 35, AT(set.end_token),
+      0, 2147483647, -1, "this token ends an answer" },
+    { "Sampling", "--temperature", "X", OPTION_REAL, 35, AT(set.sampling.temperature),
+      0, 1000000, -1, "draw tokens at random; 0: take the best" },
+    { "Sampling", "--top-k", "N", OPTION_WHOLE, 35, AT(set.sampling.top_k),
+      0, 2147483647, 0, "of the N best alone" },
+    { "Sampling", "--top-p", "X", OPTION_REAL, 35, AT(set.sampling.top_p),
+      0, 1, 0, "of the best that have this probability" },
+    { "Sampling", "--min-p", "X", OPTION_REAL, 35, AT(set.sampling.min_p),
+      0, 1, 0, "of those at least so probable, beside the best" },
+    { "General", "--seed", "N", OPTION_WHOLE, 35, AT(seed),
+      0, 2147483647, 1, "of all that is random" },
+    { "General", "--threads", "N", OPTION_WHOLE, 39, AT(threads),
+      1, 256, -1, "run on this many; default: one a physical core" },
+    { "General", "--no-check", NULL, OPTION_FLAG, 39, AT(unchecked),
+      0, 0, 0, "do not hold the weights to their hash" },
+    { "General", "--help", NULL, OPTION_FLAG, 39, AT(help),
+      0, 0, 0, "this text" },
+    { "General", "--version", NULL, OPTION_FLAG, 39, AT(version),
+      0, 0, 0, "which model this is, and by which attnc" },
+    { "General", "-V", NULL, OPTION_FLAG, 39, AT(version),
+      0, 0, 0, "the same as --version" },
 };
 enum {
     PROGRAM_OPTIONS = sizeof program_option / sizeof *program_option
@@ -9053,13 +8613,11 @@ static const struct attn_synonym program_synonym[] = {
           "--source-file -i --in" },
     { "FILE.weights without an option",
           "-m --model --model-path --model-file --weights --checkpoint -w" },
-    { "--prompt",
-          "-p --text --query --in-prompt" },
+    { "--prompt", "-p --text --query --in-prompt" },
     { "--chat",
           "-i --interactive --conversation --cnv --interactive-first "
           "--instruct" },
-    { "--system",
-          "--system-prompt --sys --system-message" },
+    { "--system", "--system-prompt --sys --system-message" },
     { "--stop",
           "-r --reverse-prompt --stop-words --stop-strings "
           "--stop-sequences --antiprompt" },
@@ -9076,12 +8634,9 @@ static const struct attn_synonym program_synonym[] = {
           "--truncate" },
     { "--min-length",
           "--min-decoding-length --min-tokens --min-new-tokens --min-len" },
-    { "--ids",
-          "--token-ids --input-ids --tokens" },
-    { "--prefix",
-          "--target-prefix --prefix-text --forced-bos-token" },
-    { "--save-state",
-          "--prompt-cache --save-session --slot-save-path" },
+    { "--ids", "--token-ids --input-ids --tokens" },
+    { "--prefix", "--target-prefix --prefix-text --forced-bos-token" },
+    { "--save-state", "--prompt-cache --save-session --slot-save-path" },
     { "--beam",
           "--beams --num-beams --n-beams --beam-size --beam-width "
           "--beam-search -k" },
@@ -9091,25 +8646,18 @@ static const struct attn_synonym program_synonym[] = {
     { "--scores",
           "--with-scores --with-score --return-scores --print-scores "
           "--logprobs" },
-    { "--length-penalty",
-          "--len-penalty --lenpen --length-normalization" },
-    { "--repetition-penalty",
-          "--repeat-penalty --rep-penalty --rep-pen" },
-    { "--no-repeat-ngram",
-          "--no-repeat-ngram-size" },
+    { "--length-penalty", "--len-penalty --lenpen --length-normalization" },
+    { "--repetition-penalty", "--repeat-penalty --rep-penalty --rep-pen" },
+    { "--no-repeat-ngram", "--no-repeat-ngram-size" },
     { "--suppress",
           "--logit-bias --bad-words --suppress-tokens --suppress-sequences "
           "--disable-unk --ban-tokens" },
-    { "--end-token",
-          "--eos --eos-id --eos-token --eos-token-id" },
+    { "--end-token", "--eos --eos-id --eos-token --eos-token-id" },
     { "--temperature",
           "--tmp --do-sample --sampling-temperature --softmax-temp" },
-    { "--top-k",
-          "-k --topk --sampling-topk" },
-    { "--top-p",
-          "--topp --sampling-topp --nucleus" },
-    { "--min-p",
-          "--minp" },
+    { "--top-k", "-k --topk --sampling-topk" },
+    { "--top-p", "--topp --sampling-topp --nucleus" },
+    { "--min-p", "--minp" },
     { "--seed",
           "-s --random-seed --rng-seed --rand-seed --manual-seed "
           "--sampling-seed" },
@@ -9121,15 +8669,12 @@ static const struct attn_synonym program_synonym[] = {
           "--device --gpu --cuda --use-gpu --use-cuda --ngl --gpu-layers "
           "--n-gpu-layers --main-gpu --tensor-split --device-map --fa "
           "--flash-attn" },
-    { "--no-check",
-          "--no-verify --skip-check --no-checksum" },
-    { "> FILE",
-          "-o --output --out --outfile --output-file" },
+    { "--no-check", "--no-verify --skip-check --no-checksum" },
+    { "> FILE", "-o --output --out --outfile --output-file" },
     { "--quiet",
           "-q --silent --no-verbose --log-disable --no-progress "
           "--no-display-prompt --no-perf" },
-    { "--help",
-          "-? --usage --man --h" },
+    { "--help", "-? --usage --man --h" },
 };
 
 /* program_file.c: maps the files that the program reads: the weights and a
@@ -9274,8 +8819,8 @@ static int64_t program_tokens(struct program *p, const struct attn_side *s,
 
 /* ---- lines ---- */
 
-/* Reads the next line, as attn_next_line(). If it returns LINE_LONG, p->why is
- * set. */
+/* Reads the next line, like attn_next_line(). If the result is LINE_LONG, sets
+ * p->why. */
 static int program_line(struct program *p, int wait, const char **text,
                         int64_t *n)
 {
@@ -9297,10 +8842,10 @@ static void program_open_lines(struct program *p)
         program_fail(p, 5, "out of memory");
 }
 
-/* program_generate.c: answers each line by a search, whose settings come from
+/* program_generate.c: answers each line with a search, whose settings come from
  * the spec and the options. All lines of a batch are searched together. */
 
-static struct { /* static, because only the files that generate need it */
+static struct { /* static, because only files for generation need it */
     struct attn_search_options o;
     int64_t answered, fewer; /* number of lines answered; of those with fewer
                               * than --nbest answers */
@@ -9326,8 +8871,8 @@ static int program_use(struct program *p)
 
 /* ---- options ---- */
 
-/* Appends the tokens of an option's text to r, which has n tokens. Returns how
- * many were appended; 0 after a message. */
+/* Appends the tokens of an option's text to r, which has n tokens. Returns the
+ * number of appended tokens, or prints a message and returns 0. */
 static int64_t option_tokens(struct program *p, const char *option,
                              const char *text, struct room *r, int64_t n)
 {
@@ -9398,7 +8943,7 @@ static int64_t program_question(struct program *p, const char *line,
 }
 
 /* Checks that the model has room for the rows of a part and an answer. Returns
- * how many rows are kept, or -1 with p->why. */
+ * the number of rows to keep, or -1 with p->why. */
 static int64_t program_part(struct program *p, int64_t rows)
 {
     const struct attn_search_options *o = &search.o;
@@ -9434,8 +8979,8 @@ static void print_answer(struct program *p, const struct attn_hypothesis *h,
 }
 
 /* Searches for answers to the parts that are questions. Sets asks[i] if part i
- * is one, and writes out[] and found[] for the questions in order. Returns 0
- * after a message. */
+ * is a question, and writes out[] and found[] for the questions in order. On
+ * failure, prints a message and returns 0. */
 static int program_find(struct program *p, int *asks, int64_t *found,
                         struct attn_hypothesis *out)
 {
@@ -9530,7 +9075,7 @@ static void program_finish(struct program *p)
                      (long long)search.answered, (long long)search.o.beam);
 }
 
-/* program_parts.c: collects lines in parts, and answers them in batches. */
+/* program_parts.c: collects lines into parts, and answers them in batches. */
 
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)
@@ -9673,8 +9218,7 @@ static void program_run(struct program *p)
  * answer is the log-probability of the output, a tab, and the log-probability
  * of each token, including the end token. */
 
-/* Sets p->why to the reason why the model does not accept a pair. Returns
- * -1. */
+/* Sets p->why to the reason for which the model rejects a pair. Returns -1. */
 static int64_t score_refuse(struct program *p, const struct score_pair *x)
 {
     const int decoder = p->m->kind == ATTN_DECODER;
@@ -9706,7 +9250,7 @@ static int64_t score_refuse(struct program *p, const struct score_pair *x)
                          target_n, most);
 }
 
-/* Prints the answer to a pair. Returns -1, with p->why, if it has none. */
+/* Prints the answer to a pair. Returns -1 with p->why if there is none. */
 static int64_t score_ids(struct program *p, const struct score_pair *x)
 {
     int error = -1;
@@ -9790,8 +9334,8 @@ static void program_scores(struct program *p)
 }
 
 /* program_state.c: writes the file of --save-state, which appears complete or
- * not at all. It never replaces a file that the program reads, except for that
- * of --load-state, nor a file that is neither empty nor a saved state. */
+ * not at all. It never replaces a file that the program reads, except the file
+ * of --load-state, nor any file that is neither empty nor a saved state. */
 
 enum {
     STATE_PATH = 4096 + 256
@@ -9925,8 +9469,8 @@ static void state_put(struct program *p, const char *state, int64_t bytes)
 }
 
 /* program_stream.c: --prompt. Answers one text token by token; for a decoder,
- * prints the prompt first. The state after the answer can be saved. This
- * program or attnc run can load it and continue. */
+ * prints the prompt first. The state after the answer can be saved, so that
+ * this program or attnc run can load it and continue. */
 
 struct program_stream {
     struct attn_stream s;
@@ -9991,7 +9535,7 @@ static void stream_prompt(struct program *p, struct program_stream *r)
         r->n = attn_min(r->n, search.o.max_input);
 }
 
-/* Returns the maximum tokens of the stream; `lead` of these precede the
+/* Returns the maximum tokens of the stream, `lead` of which precede the
  * answer. */
 static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
 {
@@ -10008,8 +9552,8 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
     return room;
 }
 
-/* Opens the stream in p->found, for a source of `rows` rows and with room for
- * `tokens` tokens: restores the state, if there is one, and passes the tokens
+/* Opens the stream in p->found, for a source of `rows` rows, with room for
+ * `tokens` tokens. Restores the state, if there is one, and passes the tokens
  * at p->items. Returns 0 or an error. */
 static int stream_open(struct program *p, struct program_stream *r,
                        int64_t rows, int64_t tokens)
@@ -10047,8 +9591,8 @@ static int stream_open(struct program *p, struct program_stream *r,
     return wrong ? wrong : attn_stream_feed(&r->s, p->items.at, r->n);
 }
 
-/* Opens the stream and passes the prefix, which counts as part of the answer,
- * for a decoder too. */
+/* Opens the stream and passes the prefix, which counts as part of the answer
+ * even for a decoder. */
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
@@ -10130,7 +9674,7 @@ static void stream_print(struct program *p, struct program_stream *r,
 }
 
 /* Prints a decoder's prompt, with which its text begins, and the prefix of the
- * answer. Stop strings count in neither. */
+ * answer. Stop strings do not apply to them. */
 static void stream_print_prompt(struct program *p, struct program_stream *r)
 {
     for (int64_t i = 0; i < search.o.prefix_n; i++)
@@ -10138,8 +9682,8 @@ static void stream_print_prompt(struct program *p, struct program_stream *r)
     program_flush(p, r->to);
 }
 
-/* Prints at most `most` tokens as they are chosen. Returns what
- * attn_stream_next() returned last. */
+/* Prints at most `most` tokens as they are chosen. Returns the last result of
+ * attn_stream_next(). */
 static int64_t stream_tokens(struct program *p, struct program_stream *r,
                              int64_t most)
 {
@@ -10219,11 +9763,11 @@ static void program_stream(struct program *p)
         stream_save(p, &r);
 }
 
-/* program_answers.c: starts the kind of answers that the options select, for a
- * model that generates. */
+/* program_answers.c: starts the kind of answering that the options select, for
+ * a model that generates. */
 
-/* Holds a conversation, if the model has the chat template and vocabulary that
- * this needs. */
+/* Holds a conversation, if the model has the required chat template and
+ * vocabulary. */
 static void program_chat(struct program *p)
 {
     program_prepare(p);
@@ -10251,8 +9795,9 @@ static void program_answers(struct program *p)
         program_run(p);
 }
 
-/* program_words.c: parses the command line by the rows of program_option
- * ("--seed 7", "--seed=7", "-n9"), and answers --help and --version. */
+/* program_words.c: parses the command line according to the rows of
+ * program_option ("--seed 7", "--seed=7", "-n9"), and answers --help and
+ * --version. */
 
 static void *option_at(struct program *p, const struct program_option *o)
 {
@@ -10264,7 +9809,7 @@ static int program_alone(const struct program *p)
     return p->file || p->m->weights_bytes == 0;
 }
 
-/* Returns what the user probably meant by an unknown option, or NULL. */
+/* Returns the likely meaning of an unknown option, or NULL. */
 static const char *option_hint(const struct program *p, const char *word,
                                int how)
 {
@@ -10284,8 +9829,9 @@ static const char *option_hint(const struct program *p, const char *word,
     return attn_option_hint(word, &o, how);
 }
 
-/* Returns the row of an option, or NULL if there is none. Sets *value if the
- * word contains it too. A word such as -ngl is not -n with a value. */
+/* Returns the row of an option, or NULL if there is none. If the word also
+ * contains a value, sets *value to it. A word such as -ngl is not -n with a
+ * value. */
 static const struct program_option *
 option_of(const struct program *p, const char *word, const char **value)
 {
@@ -10466,7 +10012,7 @@ static int words_help(const struct program *p, int n, char **word)
     return 0;
 }
 
-/* Parses an option, whose value may be `next`. Returns how many words it
+/* Parses an option, whose value may be `next`. Returns the number of words
  * used. */
 static int words_option(struct program *p, const char *word, const char *next)
 {
@@ -10512,7 +10058,7 @@ static void words_check(struct program *p)
     }
 }
 
-/* Parses the command line. Returns 0 if nothing is left to do. */
+/* Parses the command line. Returns 0 if there is nothing left to do. */
 static int program_words(struct program *p, int n, char **word)
 {
     int options = 1, i = 0;

@@ -53,17 +53,8 @@
 /* ------------------------------------------------------- sizes, weights --- */
 
 enum {
-    D_MODEL = 32,
-    HEADS = 2,
-    D_K = 16,
-    D_V = 16,
-    D_FF = 64,
     ENCODER_LAYERS = 2,
     DECODER_LAYERS = 2,
-    SOURCE_VOCAB = 48,
-    TARGET_VOCAB = 48,
-    MAX_SOURCE = 16,
-    MAX_TARGET = 16,
 };
 
 /* Addresses in model.weights. A matrix [n, k] is stored as
@@ -121,75 +112,49 @@ struct weights {
 
 /* --------------------------------------------------- a call, its memory --- */
 
-/* batch.h: the arguments of one call of a model: sequences of rows, the pages
- * of their keys and values, and the caller's threads.                       */
+/* The header has comments on the public types. */
+
 #ifndef ATTN_BATCH_1
 #define ATTN_BATCH_1
 
 enum {
-    ATTN_PAGE = 64,  /* positions in a page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; in a panel of keys, positions */
-    ATTN_SELF = 0,   /* cache of the decoder's own keys */
-    ATTN_CROSS = 1,  /* cache of the encoder's output; higher numbers: caches
-                        of layers with another window or other sizes */
-    ATTN_CACHES = 16 /* most caches of a model */
+    ATTN_PAGE = 64,
+    ATTN_PANEL = 16,
+    ATTN_SELF = 0,
+    ATTN_CROSS = 1,
+    ATTN_CACHES = 16
 };
 
-/* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
- * parts - 1 and returns when all calls are done. The parts are independent:
- * they may run at once, in any order, or one after the other on one thread.
- * Results are bit-identical for any number of parts. A model uses fewer parts
- * if there is little work. */
 struct attn_parallel {
-    int64_t parts; /* most parts; the arena has room for this number */
-    void *pool;    /* first argument of run() */
+    int64_t parts;
+    void *pool;
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
 };
 
-/* The batch of one call: sequences of any lengths, concatenated without
- * padding.                                                                  */
 struct attn_batch {
     int64_t sequences;
-    int64_t rows;          /* number of rows in all sequences */
-    const int32_t *start;  /* [sequences + 1] first row of each sequence */
-    const int32_t *ids;    /* [rows] token ids */
-    const int32_t *past;   /* [sequences] decode: earlier rows in the cache */
-    const int32_t *select; /* [selected] decode: indices of the rows whose
-                              logits are needed */
-    int64_t selected;      /* number of selected rows, at most `rows` */
-    /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
-     * table[c] + q] * cache[c].page_floats.                                 */
-    float *pool[ATTN_CACHES]; /* 64-byte aligned */
+    int64_t rows;
+    const int32_t *start;
+    const int32_t *ids;
+    const int32_t *past;
+    const int32_t *select;
+    int64_t selected;
+    float *pool[ATTN_CACHES];
     const int32_t *pages[ATTN_CACHES];
-    int64_t table[ATTN_CACHES]; /* entries per sequence in each table pages[] */
-    const int32_t *source;      /* [sequences] decode: the sequence's row in
-                                   the page tables of the cross caches */
-    const int32_t *source_rows; /* [sources] decode: number of keys in each
-                                   row of the cross tables */
-    /* used only by checks: number of pages in each pool[], number of rows in
-     * the cross tables */
+    int64_t table[ATTN_CACHES];
+    const int32_t *source;
+    const int32_t *source_rows;
     int64_t pool_pages[ATTN_CACHES], sources;
-    const int32_t *prefix; /* [sequences] masking prefix: length of the part
-                              that all rows of the sequence see; NULL: none */
-    const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers, for a model that reads these
-                              instead of ids; the output also has the rows of
-                              the class token and the like, which the input
-                              lacks */
-    /* for a model of kind attention: rows of numbers; the keys have their own
-     * sequence lengths */
+    const int32_t *prefix;
+    const int32_t *types;
+    const float *input;
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] first key row of each */
-    float *output;            /* decode: [selected, output_columns]; others:
-                                 [rows, output_columns] or, if pooled,
-                                 [sequences, output_columns]. Not used by
-                                 encode of an encoder-decoder, which fills
-                                 the cross caches instead */
-    const struct attn_parallel *parallel; /* NULL: one thread. A file without
-                                           * the part threads ignores it. */
+    const int32_t *key_start;
+    float *output;
+    const struct attn_parallel *parallel;
 };
 
 #endif
@@ -1276,7 +1241,7 @@ static void attention_16x16(const float *q, int64_t ldq, int64_t rows,
             if (at + 64 < last)
                 next = m->k + (at / 64 + 1) * m->k_page;
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
-            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            softmax_page(s, r, n, 0x1.715476p+0f, maxima, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1389,7 +1354,7 @@ static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
     first -= first % 16;
     panels(r, q, ldq, k + first * 16, 256, 16, (end - first + 15) / 16,
            s + first, 64, v);
-    softmax_chunk(s, r, from, to, (0x1.715476p+0f), maxima, sum, o, 16);
+    softmax_chunk(s, r, from, to, 0x1.715476p+0f, maxima, sum, o, 16);
     values_seen(r, s, from, to, v, 1, o);
 }
 
@@ -1428,7 +1393,7 @@ static void attention_16x16_causal_paged(const float *q, int64_t ldq,
             if (at + 64 < last)
                 next = m->k + m->page[at / 64 + 1] * m->k_page;
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
-            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            softmax_page(s, r, n, 0x1.715476p+0f, maxima, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1459,7 +1424,7 @@ static void attention_16x16_paged(const float *q, int64_t ldq, int64_t rows,
             if (at + 64 < last)
                 next = m->k + m->page[at / 64 + 1] * m->k_page;
             panels(r, q + i * ldq, ldq, k, 256, 16, (n + 15) / 16, s, 64, v);
-            softmax_page(s, r, n, (0x1.715476p+0f), maxima, sum, o, 16);
+            softmax_page(s, r, n, 0x1.715476p+0f, maxima, sum, o, 16);
             panels_add(r, s, 64, v, 1024, n, 1, o, 16, next);
         }
         softmax_end(y + i * ldy, ldy, r, 16, sum, o, 16);
@@ -1492,7 +1457,7 @@ static void encoder_source_input(const struct encode *c)
             const int64_t at = i - b->start[s];
 
             embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
-                      32, (0x1.6a09e6p+2f), c->w->source_positions + at * 32);
+                      32, 0x1.6a09e6p+2f, c->w->source_positions + at * 32);
         }
     }
 }
@@ -1547,17 +1512,13 @@ static void encoder_self_attn(const struct encode *c)
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
         const int64_t first = b->start[s] / 64 + s;
-        struct keys m;
-
-        m.k = c->self_attn_keys + head * 1024 + first * 2048;
-        m.v = c->self_attn_values + head * 1024 + first * 2048;
-        m.k_page = 2048;
-        m.v_page = 2048;
-        m.page = 0;
-        m.count = b->start[s + 1] - b->start[s];
-        m.past = 0;
-        m.prefix = 0;
-        m.bias = 0;
+        const struct keys m = {
+            .k = c->self_attn_keys + head * 1024 + first * 2048,
+            .v = c->self_attn_values + head * 1024 + first * 2048,
+            .k_page = 2048,
+            .v_page = 2048,
+            .count = b->start[s + 1] - b->start[s],
+        };
         attention_16x16(c->self_attn_qkv + row * 96 + head * 16, 96,
                         b->start[s + 1] - row, &m,
                         c->self_attn + row * 32 + head * 16, 32, c->scratch);
@@ -1580,7 +1541,7 @@ static void encoder_norm1(const struct encode *c, int64_t row, int64_t rows)
     const struct encoder_layer *w = c->layer_weights;
 
     add_norm_rows(c->norm1, 32, c->x + row * 32, 32, c->self_attn_o, 32,
-                  w->norm1, w->norm1_bias, rows, 32, (0x1.0c6f7ap-20f));
+                  w->norm1, w->norm1_bias, rows, 32, 0x1.0c6f7ap-20f);
 }
 
 /* ffn_w1 = linear: f32[n, 64] */
@@ -1607,7 +1568,7 @@ static void encoder_norm2(const struct encode *c, int64_t row, int64_t rows)
     const struct encoder_layer *w = c->layer_weights;
 
     add_norm_rows(c->x + row * 32, 32, c->norm1, 32, c->ffn_w2, 32, w->norm2,
-                  w->norm2_bias, rows, 32, (0x1.0c6f7ap-20f));
+                  w->norm2_bias, rows, 32, 0x1.0c6f7ap-20f);
 }
 
 /* cross_attn_kv = linear: f32[n, 64] */
@@ -1660,7 +1621,7 @@ static void decoder_target_input(const struct decode *c)
             const int64_t at = b->past[s] + i - b->start[s];
 
             embed_row(c->x + i * 32, c->w->target + id / 16 * 512 + id % 16, 16,
-                      32, (0x1.6a09e6p+2f), c->w->target_positions + at * 32);
+                      32, 0x1.6a09e6p+2f, c->w->target_positions + at * 32);
         }
     }
 }
@@ -1715,17 +1676,15 @@ static void decoder_self_attn(const struct decode *c)
     for (int64_t task = 0; task < tasks; task++) {
         const int64_t s = task / 2, head = task % 2;
         const int64_t row = b->start[s];
-        struct keys m;
-
-        m.k = c->self + head * 2048;
-        m.v = c->self + head * 2048 + 1024;
-        m.k_page = 8192;
-        m.v_page = 8192;
-        m.page = b->pages[0] + s * b->table[0];
-        m.count = b->past[s] + b->start[s + 1] - b->start[s];
-        m.past = b->past[s];
-        m.prefix = 0;
-        m.bias = 0;
+        const struct keys m = {
+            .k = c->self + head * 2048,
+            .v = c->self + head * 2048 + 1024,
+            .k_page = 8192,
+            .v_page = 8192,
+            .page = b->pages[0] + s * b->table[0],
+            .count = b->past[s] + b->start[s + 1] - b->start[s],
+            .past = b->past[s],
+        };
 
         if (head < 1 && m.count > 0) {
             prefetch_keys(m.k + m.page[0] * m.k_page + 2048, min(m.count, 64),
@@ -1754,7 +1713,7 @@ static void decoder_norm1(const struct decode *c, int64_t row, int64_t rows)
     const struct decoder_layer *w = c->layer_weights;
 
     add_norm_rows(c->x + row * 32, 32, c->x + row * 32, 32, c->self_attn_o, 32,
-                  w->norm1, w->norm1_bias, rows, 32, (0x1.0c6f7ap-20f));
+                  w->norm1, w->norm1_bias, rows, 32, 0x1.0c6f7ap-20f);
 }
 
 /* cross_attn_q = linear: f32[t, 32] */
@@ -1782,17 +1741,14 @@ static void decoder_cross_attn(const struct decode *c)
             continue;                /* part of the block before */
         while (end < b->sequences && b->source[end] == b->source[s])
             end += 1;
-        struct keys m;
-
-        m.k = c->cross + head * 2048;
-        m.v = c->cross + head * 2048 + 1024;
-        m.k_page = 8192;
-        m.v_page = 8192;
-        m.page = b->pages[1] + b->source[s] * b->table[1];
-        m.count = b->source_rows[b->source[s]];
-        m.past = 0;
-        m.prefix = 0;
-        m.bias = 0;
+        const struct keys m = {
+            .k = c->cross + head * 2048,
+            .v = c->cross + head * 2048 + 1024,
+            .k_page = 8192,
+            .v_page = 8192,
+            .page = b->pages[1] + b->source[s] * b->table[1],
+            .count = b->source_rows[b->source[s]],
+        };
 
         if (head < 1 && m.count > 0) {
             prefetch_keys(m.k + m.page[0] * m.k_page + 2048, min(m.count, 64),
@@ -1822,7 +1778,7 @@ static void decoder_norm3(const struct decode *c, int64_t row, int64_t rows)
     const struct decoder_layer *w = c->layer_weights;
 
     add_norm_rows(c->norm3, 32, c->x + row * 32, 32, c->cross_attn_o, 32,
-                  w->norm3, w->norm3_bias, rows, 32, (0x1.0c6f7ap-20f));
+                  w->norm3, w->norm3_bias, rows, 32, 0x1.0c6f7ap-20f);
 }
 
 /* ffn_w1 = linear: f32[t, 64] */
@@ -1849,7 +1805,7 @@ static void decoder_norm2(const struct decode *c, int64_t row, int64_t rows)
     const struct decoder_layer *w = c->layer_weights;
 
     add_norm_rows(c->x + row * 32, 32, c->norm3, 32, c->ffn_w2, 32, w->norm2,
-                  w->norm2_bias, rows, 32, (0x1.0c6f7ap-20f));
+                  w->norm2_bias, rows, 32, 0x1.0c6f7ap-20f);
 }
 
 /* logits_selected = select: f32[r, 32] */
@@ -1949,14 +1905,14 @@ static void bind_weights(void *bound, const void *packed)
     struct weights *w = bound;
     const float *p = packed;
 
-    w->target = p + 0;
+    w->target = p;
     w->source_positions = p + 1536;
     w->target_positions = p + 23360;
     for (int64_t l = 0; l < ENCODER_LAYERS; l++) {
         struct encoder_layer *x = &w->encoder[l];
         const float *q = p + l * 8544 + 2048;
 
-        x->self_attn_qkv = q + 0;
+        x->self_attn_qkv = q;
         x->self_attn_qkv_bias = q + 3072;
         x->self_attn_o = q + 3168;
         x->self_attn_o_bias = q + 4192;
@@ -1973,14 +1929,14 @@ static void bind_weights(void *bound, const void *packed)
         struct cross_layer *x = &w->cross[l];
         const float *q = p + l * 2112 + 19136;
 
-        x->cross_attn_kv = q + 0;
+        x->cross_attn_kv = q;
         x->cross_attn_kv_bias = q + 2048;
     }
     for (int64_t l = 0; l < DECODER_LAYERS; l++) {
         struct decoder_layer *x = &w->decoder[l];
         const float *q = p + l * 10720 + 23872;
 
-        x->self_attn_qkv = q + 0;
+        x->self_attn_qkv = q;
         x->self_attn_qkv_bias = q + 3072;
         x->self_attn_o = q + 3168;
         x->self_attn_o_bias = q + 4192;
@@ -2003,12 +1959,9 @@ static void bind_weights(void *bound, const void *packed)
 
 /* ----------------------------------------------------- a compiled model --- */
 
-/* compiled_model.h: a compiled model: its kind, sizes and functions; and the
- * errors that all functions return.                                         */
-#ifndef ATTN_MODEL_1
-#define ATTN_MODEL_1
+#ifndef ATTN_MODEL_2
+#define ATTN_MODEL_2
 
-/* Kinds of models. */
 enum {
     ATTN_ENCODER_DECODER = 0,
     ATTN_ENCODER = 1,
@@ -2016,149 +1969,89 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* Errors, all negative; error_text() describes them. ATTN_STREAM_END and
- * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
- * returns them. */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or no room for a result */
-    ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
-    ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
-    ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
-    ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
-    ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0, or an
-                                 entry of another table that is out of range */
-    ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
-    ATTN_ERROR_OPTION = -9,   /* an option is out of range */
-    ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
-    ATTN_ERROR_OPEN = -11,    /* a stream, text or vocabulary that is not
-                                 open, or a table of slots that is full */
-    ATTN_ERROR_STATE = -12,   /* a saved state that is damaged or belongs to
-                                 another model */
-    ATTN_ERROR_ALIGNED = -13, /* memory without the required alignment */
-    ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
-                                 weights are not finite */
-    ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
-                                 compiled-in one */
+    ATTN_ERROR_ROOM = -1,
+    ATTN_ERROR_UNKNOWN = -2,
+    ATTN_ERROR_UTF8 = -3,
+    ATTN_ERROR_NULL = -4,
+    ATTN_ERROR_COUNT = -5,
+    ATTN_ERROR_LENGTH = -6,
+    ATTN_ERROR_TABLE = -7,
+    ATTN_ERROR_ID = -8,
+    ATTN_ERROR_OPTION = -9,
+    ATTN_ERROR_KIND = -10,
+    ATTN_ERROR_OPEN = -11,
+    ATTN_ERROR_STATE = -12,
+    ATTN_ERROR_ALIGNED = -13,
+    ATTN_ERROR_FINITE = -14,
+    ATTN_ERROR_PAIR = -15,
+    ATTN_ERROR_FIXED = -16
 };
-/* The most rows, sequences, tokens or threads. */
 enum { ATTN_MOST = (1 << 29) - 1 };
 
-/* Layout of a cache's pages. Layers whose keys and values have the same sizes
- * and the same window share a cache. A page holds, for each block (a pair of
- * layer and head), first the keys [4][d_k][16], then the values
- * [v_panels][64][16] (panels of 16 columns). */
 struct attn_cache_layout {
-    int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
-    int64_t page_floats; /* floats of a page; 0: the model has no such cache */
+    int64_t of;
+    int64_t page_floats;
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* number of rows that a row attends to: itself and the
-                       rows just before it; 0: all */
-    int64_t states; /* floats of the recurrent layers' states after one row.
-                       A page ends in two copies, after its last even and its
-                       last odd row, and zeros to a multiple of 16 floats */
+    int64_t window;
+    int64_t states;
 };
 
-/* A compiled model: constants and inner entries. The entries are pure functions
- * without global state, so threads may share a model. They check nothing: an id
- * or a length out of range corrupts memory. Their wrappers, such as
- * NAME_encode_batch(), check the arguments. */
+struct attn_search_options;
+
 struct attn_model {
     const char *name;
-    int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
+    int64_t kind;
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: it reads ids */
-    int64_t class_token; /* learned rows (class and distillation token) in
-                            front of each source sequence */
-    int64_t types;       /* number of token types; 0: the model reads none */
-    /* Required sizes of each call; 0: any size. In order: rows of a source
-     * sequence (with the class token) or of a query; new rows of decode; keys
-     * that these attend to; sequences. */
+    int64_t input_width;
+    int64_t class_token;
+    int64_t types;
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
-    int64_t output_columns; /* numbers in a result row */
-    int64_t output_pooled;  /* 1: the result has one row for each sequence */
-    int64_t weights_bytes;  /* size of the packed weights */
-    const char *dtype;      /* format of most matrices: "f32", "int8", ... */
-    uint64_t weights_hash;  /* hash of names, shapes and layout; the weights
-                               file has the same hash */
-    uint64_t spec_hash;     /* hash of everything that affects the results */
-    const char *command;    /* the command that packs the weights */
-    int64_t bound_bytes;    /* size of the struct that bind() fills, with the
-                               tables that bind() computes */
-    int64_t caches; /* number of caches: at least ATTN_SELF and ATTN_CROSS */
+    int64_t output_columns;
+    int64_t output_pooled;
+    int64_t weights_bytes;
+    const char *dtype;
+    uint64_t weights_hash;
+    uint64_t spec_hash;
+    const char *command;
+    int64_t bound_bytes;
+    int64_t caches;
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
-     * everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
+    const void *(*embedded)(int64_t *bytes);
+    void (*options)(struct attn_search_options *o);
 };
 
 #endif
 
 /* -------------------------------------------------------- weights files --- */
 
-/* memory.h: splits the caller's memory into arrays; hashes memory. */
-#ifndef ATTN_MEMORY_1
-#define ATTN_MEMORY_1
+/* memory.h: splits the caller's memory into arrays, and hashes memory. */
 
 /* ---- memory.c ---- */
 
-/* Lays out arrays in the caller's memory, each at a multiple of 64 bytes. If
- * base is NULL, it only counts bytes, so the same code computes sizes. */
+/* Lays out arrays in the caller's memory, each aligned to 64 bytes. If `base`
+ * is NULL, only counts bytes, so that the same code computes sizes. */
 struct attn_memory {
     char *base;
     int64_t used; /* bytes so far; -1: the size overflowed */
 };
 enum { ATTN_ALIGN = 64 };
-ATTN_API void *attn_take(struct attn_memory *m, int64_t count, int64_t size);
-/* Starts at the first aligned byte of `memory`. attn_memory_bytes() includes
- * the bytes that this may skip. */
-ATTN_API void attn_memory_open(struct attn_memory *m, void *memory);
-ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m);
-ATTN_API int64_t attn_max(int64_t a, int64_t b);
-/* Returns the number of parts that an arena needs space for; 1 if p is NULL. */
-ATTN_API int64_t attn_parts(const struct attn_parallel *p);
-
-/* ---- hash.c ---- */
-
-/* Returns the XXH64 of a block at any address. Words are read in the machine's
- * byte order.                                                               */
-ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed);
-
-#endif
-
-/* check.h: checks of a caller's arguments, one function per kind of argument.
- * Each returns 0 or an error. An empty list may be NULL.                    */
-#ifndef ATTN_CHECK_2
-#define ATTN_CHECK_2
-
-ATTN_API int attn_check_count(int64_t n, int64_t least, int64_t most);
-ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
-/* Checks that start[0] is 0, that each following entry is larger by 0 to
- * `longest`, and that start[n] is `rows`. */
-ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
-                               int64_t longest);
-ATTN_API int attn_check_parallel(const struct attn_parallel *p);
-
-#endif
 
 /* packed.h: the file of packed weights and vocabularies. */
-#ifndef ATTN_PACKED_1
-#define ATTN_PACKED_1
 
 /* The header of model.weights. The file consists of one header page, the packed
  * weights, and the vocabularies, each aligned to 64 bytes. */
 struct attn_packed_header {
     char magic[8];     /* "ATTNCW03" */
     uint64_t page;     /* hash of the rest of this page */
-    uint64_t contents; /* hash of everything after the page; 0 in a file that
-                          is embedded in a program, because that is not
-                          hashed */
+    uint64_t contents; /* hash of everything after the page; 0 in a file
+                        * embedded in a program, which is not hashed */
     uint64_t hash;     /* weights_hash of the model */
     int64_t bytes;     /* size of the file */
     int64_t weights_at, weights_bytes;
@@ -2171,68 +2064,18 @@ struct attn_packed_header {
 };
 enum {
     ATTN_PACKED_PAGE = 4096,
-    ATTN_PACKED_TEXT = 512 /* most bytes of a message */
+    ATTN_PACKED_TEXT = 512 /* maximum bytes of a message */
 };
 ATTN_API uint64_t attn_packed_page(const void *file); /* returns the hash for
                                                          `page` */
-/* Returns NULL if `file` is a weights file for `m`, else a message in
- * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads all of the file to check
- * the hash of its contents.                                                 */
-ATTN_API const char *attn_packed_check(const struct attn_model *m,
-                                       const void *file, int64_t bytes,
-                                       int64_t hashed, char *why);
 /* Returns the weights in a checked file, or NULL if `file` is not a weights
  * file. */
 ATTN_API const void *attn_packed_weights(const void *file);
 
-#endif
+/* memory.c: lays out consecutive arrays in the caller's memory. */
 
-/* Returns an error in words, a text that is constant; "no error" for a number
- * that is none. */
-ATTN_API const char *attn_error_text(int64_t error);
-
-/* Checks the model.weights of `bytes` bytes that lies at `file`, at a multiple
- * of 64 bytes, and fills `bound`, which has the model's bound_bytes at a
- * multiple of 8 bytes. `file` has to stay in place as long as `bound` is used.
- * Returns NULL, or what is wrong with the file, a text in `bound`. Reads the
- * complete file, to compare its contents with their hash; weights inside a C
- * file have no hash. */
-ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
-                               const void *file, int64_t bytes);
-
-/* As attn_bind(), without comparing the hash: mapped weights come from the disk
- * as they are used, and damage there is not noticed. */
-ATTN_API const char *attn_bind_lazily(const struct attn_model *m, void *bound,
-                                      const void *file, int64_t bytes);
-
-/* Returns the bytes of memory that a call on this batch needs, by its sizes and
- * threads. Errors: ATTN_ERROR_NULL, ATTN_ERROR_COUNT. */
-ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
-                                  const struct attn_batch *b);
-
-/* Encodes all rows of a batch in `memory`, which has `bytes` bytes, at least
- * attn_batch_bytes(). The result goes to b->output, or for an encoder-decoder
- * to the cross caches. First checks all ids, lengths and tables. Returns 0.
- * Errors, before anything is computed: ATTN_ERROR_ROOM, ATTN_ERROR_NULL,
- * ATTN_ERROR_COUNT, ATTN_ERROR_LENGTH, ATTN_ERROR_TABLE, ATTN_ERROR_ID,
- * ATTN_ERROR_KIND, ATTN_ERROR_ALIGNED, ATTN_ERROR_FIXED. */
-ATTN_API int attn_encode_batch(const struct attn_model *m, const void *bound,
-                               const struct attn_batch *b, void *memory,
-                               int64_t bytes);
-
-/* Decodes the new rows of a batch in `memory`, which has `bytes` bytes, at
- * least attn_batch_bytes(). Their keys and values go to the pages of the
- * caches, and the logits of the selected rows to b->output. First checks all
- * ids, lengths and tables, but not whether two sequences write one page.
- * Returns 0. Errors, before anything is computed: those of encoding a batch. */
-ATTN_API int attn_decode_batch(const struct attn_model *m, const void *bound,
-                               const struct attn_batch *b, void *memory,
-                               int64_t bytes);
-
-/* memory.c: lays out arrays one after the other in the caller's memory. */
-
-/* Most bytes; far below INT64_MAX, so that a few sums of sizes cannot
- * overflow. */
+/* Maximum number of bytes, far below INT64_MAX, so that a few sums of sizes
+ * cannot overflow. */
 static const int64_t memory_most = INT64_MAX / 16;
 
 ATTN_API int64_t attn_max(int64_t a, int64_t b)
@@ -2240,6 +2083,8 @@ ATTN_API int64_t attn_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Starts at the first aligned byte of `memory`. attn_memory_bytes() includes
+ * the bytes that this may skip. */
 ATTN_API void attn_memory_open(struct attn_memory *m, void *memory)
 {
     m->base = NULL;
@@ -2271,6 +2116,8 @@ ATTN_API int64_t attn_memory_bytes(const struct attn_memory *m)
     return m->used < 0 ? -1 : m->used + ATTN_ALIGN;
 }
 
+/* Returns the number of parts for which an arena needs space; 1 if p is
+ * NULL. */
 ATTN_API int64_t attn_parts(const struct attn_parallel *p)
 {
     if (p)
@@ -2278,8 +2125,8 @@ ATTN_API int64_t attn_parts(const struct attn_parallel *p)
     return 1;
 }
 
-/* hash.c: XXH64, the hash of Yann Collet's xxHash. It keeps four independent
- * sums, each over every fourth word, and thus runs at the speed of memory. */
+/* hash.c: XXH64, the hash of Yann Collet's xxHash. It computes four independent
+ * sums, each over every fourth word, and so runs at memory speed. */
 
 static const uint64_t hash_prime[6] = { 0,
                                         0x9e3779b185ebca87ull,
@@ -2354,6 +2201,8 @@ static uint64_t hash_rest(uint64_t h, const char *at, int64_t bytes)
     return h;
 }
 
+/* Returns the XXH64 of a block at any address. Words are read in the machine's
+ * byte order.                                                               */
 ATTN_API uint64_t attn_hash(const void *block, int64_t bytes, uint64_t seed)
 {
     const char *at = block;
@@ -2428,6 +2277,8 @@ ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab)
     return 0;
 }
 
+/* Checks that start[0] is 0, that each following entry is larger by 0 to
+ * `longest`, and that start[n] is `rows`. */
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest)
 {
@@ -2457,14 +2308,15 @@ ATTN_API int attn_check_parallel(const struct attn_parallel *p)
     return attn_check_count(p->parts, 0, ATTN_MOST);
 }
 
-/* batch.c: checks a batch by a table of checks, each of which decides by itself
- * if it applies to the call, then calls the model's inner entry. */
+/* batch.c: checks a batch with a table of checks, each of which decides if it
+ * applies to the call, then calls the model's inner entry. */
 
 struct batch_call { /* one call of an entry */
     const struct attn_model *m;
     const struct attn_batch *b;
     int decodes;
-    int first; /* true if it reads the source, false if it reads the target */
+    int first; /* true if the entry reads the source, false if it reads the
+                * target */
 };
 
 static int batch_rows(const struct batch_call *c)
@@ -2547,7 +2399,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     return 0;
 }
 
-/* Checks all caches whose owner is `of`: ATTN_SELF or ATTN_CROSS. */
+/* Checks all caches with owner `of`: ATTN_SELF or ATTN_CROSS. */
 static int batch_pages(const struct batch_call *c, int of, int64_t row,
                        int64_t past, int64_t rows)
 {
@@ -2637,9 +2489,9 @@ static int (*const batch_checks[])(const struct batch_call *) = {
 
 /* ---- entries ---- */
 
-/* The input of an inner encode(), which expects each non-empty sequence to
- * begin with rows of zeros in place of the learned rows; the input is copied to
- * insert these. */
+/* The input of an inner encode(). It expects each non-empty sequence to begin
+ * with rows of zeros for the learned rows, so the input is copied and these
+ * rows are inserted. */
 struct batch_room {
     int32_t *start, *types;
     float *input;
@@ -2683,7 +2535,7 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     return batch_lay_out(&unused, m, b, &at);
 }
 
-/* Copies the rows of sequence s, after rows of zeros in place of the learned
+/* Copies the rows of sequence s, preceded by rows of zeros for the learned
  * rows. */
 static void batch_sequence(const struct batch_room *r,
                            const struct attn_model *m,
@@ -2823,7 +2675,7 @@ static void packed_number(struct packed *p, uint64_t x, unsigned base)
     packed_write(p, digits + at);
 }
 
-/* Appends two numbers of bytes, e.g. "cut short: it has 5 of 64 bytes". */
+/* Appends two byte counts, e.g. "cut short: it has 5 of 64 bytes". */
 static void packed_counts(struct packed *p, const char *first, int64_t found,
                           const char *middle, int64_t expected)
 {
@@ -2973,6 +2825,9 @@ ATTN_API uint64_t attn_packed_page(const void *file)
     return attn_hash(from, ATTN_PACKED_PAGE - 16, 0);
 }
 
+/* Returns NULL if `file` is a weights file for `m`, otherwise a message in
+ * why[ATTN_PACKED_TEXT]. If `hashed` is not 0, reads the complete file to check
+ * the hash of its contents. */
 ATTN_API const char *attn_packed_check(const struct attn_model *m,
                                        const void *file, int64_t bytes,
                                        int64_t hashed, char *why)
@@ -3052,6 +2907,14 @@ ATTN_API const void *attn_packed_weights(const void *file)
 
 /* ------------------------------------------------------------- exported --- */
 
+/* Returns the embedded model.weights file, or NULL. */
+const void *tiny_embedded(int64_t *bytes)
+{
+    if (bytes)
+        *bytes = 0;
+    return NULL;
+}
+
 static const struct attn_model model = {
     .name = "tiny",
     .kind = 0,
@@ -3083,7 +2946,8 @@ static const struct attn_model model = {
     .bind = bind_weights,
     .encode = encode,
     .decode = decode,
-    .log_sum_exp = 0
+    .log_sum_exp = 0,
+    .embedded = tiny_embedded,
 };
 
 const struct attn_model *tiny_model(void)
@@ -3121,14 +2985,6 @@ int tiny_decode_batch(const void *bound, const struct attn_batch *b,
                       void *memory, int64_t bytes)
 {
     return attn_decode_batch(&model, bound, b, memory, bytes);
-}
-
-/* Returns the embedded model.weights file, or NULL. */
-const void *tiny_embedded(int64_t *bytes)
-{
-    if (bytes)
-        *bytes = 0;
-    return NULL;
 }
 
 

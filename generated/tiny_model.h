@@ -88,21 +88,21 @@
 #define ATTN_BATCH_1
 
 enum {
-    ATTN_PAGE = 64,  /* positions in a page of a cache */
-    ATTN_PANEL = 16, /* columns of a panel; in a panel of keys, positions */
+    ATTN_PAGE = 64,  /* positions per page of a cache */
+    ATTN_PANEL = 16, /* columns of a panel or, in a panel of keys, positions */
     ATTN_SELF = 0,   /* cache of the decoder's own keys */
     ATTN_CROSS = 1,  /* cache of the encoder's output; higher numbers: caches
                         of layers with another window or other sizes */
-    ATTN_CACHES = 16 /* most caches of a model */
+    ATTN_CACHES = 16 /* maximum caches of a model */
 };
 
 /* A caller's threads. run() calls part(arg, i, parts) once for each i from 0 to
  * parts - 1 and returns when all calls are done. The parts are independent:
- * they may run at once, in any order, or one after the other on one thread.
- * Results are bit-identical for any number of parts. A model uses fewer parts
- * if there is little work. */
+ * they may run in parallel, in any order, or in sequence on one thread. Results
+ * are bit-identical for any number of parts. A model uses fewer parts if there
+ * is little work. */
 struct attn_parallel {
-    int64_t parts; /* most parts; the arena has room for this number */
+    int64_t parts; /* maximum parts; the arena has room for this number */
     void *pool;    /* first argument of run() */
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
@@ -133,17 +133,18 @@ struct attn_batch {
      * the cross tables */
     int64_t pool_pages[ATTN_CACHES], sources;
     const int32_t *prefix; /* [sequences] masking prefix: length of the part
-                              that all rows of the sequence see; NULL: none */
+                            * that all rows of the sequence can see; NULL:
+                            * none */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
-    const float *input;    /* rows of numbers, for a model that reads these
-                              instead of ids; the output also has the rows of
-                              the class token and the like, which the input
-                              lacks */
-    /* for a model of kind attention: rows of numbers; the keys have their own
+    const float *input;    /* rows of numbers, for a model that reads them
+                            * instead of ids; unlike the output, without rows
+                            * for learned tokens such as the class token */
+    /* for a model of `kind: attention`: rows of numbers; keys have their own
      * sequence lengths */
     const float *query, *key, *value;
     int64_t key_rows;
-    const int32_t *key_start; /* [sequences + 1] first key row of each */
+    const int32_t *key_start; /* [sequences + 1] first key row of each
+                               * sequence */
     float *output;            /* decode: [selected, output_columns]; others:
                                  [rows, output_columns] or, if pooled,
                                  [sequences, output_columns]. Not used by
@@ -155,10 +156,10 @@ struct attn_batch {
 
 #endif
 
-/* compiled_model.h: a compiled model: its kind, sizes and functions; and the
- * errors that all functions return.                                         */
-#ifndef ATTN_MODEL_1
-#define ATTN_MODEL_1
+/* compiled_model.h: a compiled model (its kind, sizes and functions), and the
+ * errors that all functions return. */
+#ifndef ATTN_MODEL_2
+#define ATTN_MODEL_2
 
 /* Kinds of models. */
 enum {
@@ -172,14 +173,14 @@ enum {
  * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
  * returns them. */
 enum {
-    ATTN_ERROR_ROOM = -1,     /* too little memory, or no room for a result */
+    ATTN_ERROR_ROOM = -1,     /* too little memory or space for a result */
     ATTN_ERROR_UNKNOWN = -2,  /* text that is not in the vocabulary */
     ATTN_ERROR_UTF8 = -3,     /* text that is not UTF-8 */
     ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
     ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
     ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
     ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0, or an
-                                 entry of another table that is out of range */
+                               * out-of-range entry in another table */
     ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
     ATTN_ERROR_OPTION = -9,   /* an option is out of range */
     ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
@@ -191,10 +192,10 @@ enum {
     ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
                                  weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences other than the
-                                 compiled-in one */
+    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs from
+                               * the compiled-in one */
 };
-/* The most rows, sequences, tokens or threads. */
+/* Maximum number of rows, sequences, tokens or threads. */
 enum { ATTN_MOST = (1 << 29) - 1 };
 
 /* Layout of a cache's pages. Layers whose keys and values have the same sizes
@@ -205,12 +206,14 @@ struct attn_cache_layout {
     int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
     int64_t page_floats; /* floats of a page; 0: the model has no such cache */
     int64_t blocks, d_k, v_panels;
-    int64_t window; /* number of rows that a row attends to: itself and the
-                       rows just before it; 0: all */
+    int64_t window; /* number of rows that a row attends to: itself and those
+                     * just before it; 0: all */
     int64_t states; /* floats of the recurrent layers' states after one row.
                        A page ends in two copies, after its last even and its
                        last odd row, and zeros to a multiple of 16 floats */
 };
+
+struct attn_search_options;
 
 /* A compiled model: constants and inner entries. The entries are pure functions
  * without global state, so threads may share a model. They check nothing: an id
@@ -221,24 +224,24 @@ struct attn_model {
     int64_t kind; /* ATTN_ENCODER_DECODER to ATTN_ATTENTION */
     int64_t d_model, source_vocab, target_vocab;
     int64_t max_source, max_target;
-    int64_t input_width; /* numbers in an input row; 0: it reads ids */
-    int64_t class_token; /* learned rows (class and distillation token) in
-                            front of each source sequence */
+    int64_t input_width; /* numbers per input row; 0: the model reads ids */
+    int64_t class_token; /* number of learned rows (class and distillation
+                          * token) before each source sequence */
     int64_t types;       /* number of token types; 0: the model reads none */
     /* Required sizes of each call; 0: any size. In order: rows of a source
-     * sequence (with the class token) or of a query; new rows of decode; keys
-     * that these attend to; sequences. */
+     * sequence (including the class token) or of a query; new rows of decode;
+     * keys that these rows attend to; sequences. */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
-    int64_t output_columns; /* numbers in a result row */
-    int64_t output_pooled;  /* 1: the result has one row for each sequence */
+    int64_t output_columns; /* numbers per result row */
+    int64_t output_pooled;  /* 1: the result has one row per sequence */
     int64_t weights_bytes;  /* size of the packed weights */
     const char *dtype;      /* format of most matrices: "f32", "int8", ... */
     uint64_t weights_hash;  /* hash of names, shapes and layout; the weights
                                file has the same hash */
     uint64_t spec_hash;     /* hash of everything that affects the results */
     const char *command;    /* the command that packs the weights */
-    int64_t bound_bytes;    /* size of the struct that bind() fills, with the
-                               tables that bind() computes */
+    int64_t bound_bytes;    /* size of the struct that bind() fills, including
+                             * the tables that bind() computes */
     int64_t caches; /* number of caches: at least ATTN_SELF and ATTN_CROSS */
     struct attn_cache_layout cache[ATTN_CACHES];
     int64_t (*arena_bytes)(int64_t rows, int64_t sequences, int64_t parts);
@@ -248,6 +251,10 @@ struct attn_model {
     /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
      * everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
+    /* return the weights inside the C file, or NULL; set *o to the search that
+     * the spec asks for */
+    const void *(*embedded)(int64_t *bytes);
+    void (*options)(struct attn_search_options *o);
 };
 
 #endif

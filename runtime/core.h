@@ -15,8 +15,9 @@
 #define ATTN_HAS_THREADS 1
 #define ATTN_HAS_CHAT 1
 #define ATTN_HAS_SEARCH 1
-/* Code for attnc itself, which no emitted file contains. */
+/* Code for attnc itself, which no emitted file contains; and for attn.c. */
 #define ATTN_IN_ATTNC 1
+#define ATTN_IS_BESIDE 0
 
 #include <stddef.h>
 #include <stdint.h>

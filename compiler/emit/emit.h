@@ -40,6 +40,7 @@ typedef struct {
     const char *file;    /* base name of the files: "model" for model.c */
     bool freestanding;   /* leave out files, printing, allocation and threads,
                           * and so handles and the program */
+    bool beside;         /* the runtime is in attn.c and attn.h, not here */
     unsigned left_out;   /* parts to leave out, as bits such as 1 << FileText */
     /* Vocabularies of source and target. Only code for their kinds and steps is
      * emitted. If one is NULL, that side has none; if both are, they are
@@ -60,6 +61,10 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o,
                        size_t *n); /* model.c */
 const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
                         size_t *n); /* model.h */
+/* Return attn.h and attn.c, the runtime of all models. The texts do not depend
+ * on the plan. */
+const char *emit_runtime_header(Arena *a, const Plan *p, size_t *n);
+const char *emit_runtime_source(Arena *a, const Plan *p, size_t *n);
 /* Returns true if the file of this model may have the part with these
  * options. */
 bool file_has_part(const Plan *p, const EmitOptions *o, FilePart part);

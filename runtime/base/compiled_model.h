@@ -1,7 +1,7 @@
 /* compiled_model.h: a compiled model (its kind, sizes and functions), and the
  * errors that all functions return. */
-#ifndef ATTN_MODEL_1
-#define ATTN_MODEL_1
+#ifndef ATTN_MODEL_2
+#define ATTN_MODEL_2
 
 #include "batch.h"
 
@@ -57,6 +57,8 @@ struct attn_cache_layout {
                        last odd row, and zeros to a multiple of 16 floats */
 };
 
+struct attn_search_options;
+
 /* A compiled model: constants and inner entries. The entries are pure functions
  * without global state, so threads may share a model. They check nothing: an id
  * or a length out of range corrupts memory. Their wrappers, such as
@@ -93,6 +95,10 @@ struct attn_model {
     /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
      * everywhere */
     float (*log_sum_exp)(const float *x, int64_t n);
+    /* return the weights inside the C file, or NULL; set *o to the search that
+     * the spec asks for */
+    const void *(*embedded)(int64_t *bytes);
+    void (*options)(struct attn_search_options *o);
 };
 
 #endif

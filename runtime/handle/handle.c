@@ -189,14 +189,19 @@ ATTN_API int64_t attn_memory(const struct attn_model *m,
 
 /* ---- open ---- */
 
-/* Opens weights and vocabularies. Returns 0 or an error. */
+/* Opens weights and vocabularies; if `path` is NULL, the weights are those
+ * inside the C file. Returns 0 or an error. */
 static int handle_weights(struct attn_handle *h, const char *path,
                           int64_t unchecked)
 {
     const struct attn_model *m = h->model;
-    const char *wrong = handle_map(&h->file, path);
+    const char *wrong = NULL;
     const char *name = path ? path : m->name;
 
+    if (path)
+        wrong = handle_map(&h->file, path);
+    else
+        h->file.at = embedded_weights(&h->file.bytes);
     if (!wrong && !h->file.at && m->weights_bytes > 0)
         wrong = "no weights are inside of this file: open() takes the path of "
                 "a weights file";
@@ -282,11 +287,18 @@ static int handle_threads(struct attn_handle *h, int64_t threads)
     h->parallel = attn_pool_parallel(h->pool);
     return 0;
 #else
+#if ATTN_IS_BESIDE
+    return handle_fail(h, ATTN_ERROR_OPEN,
+                       "%lld threads: compile attn.c with -DATTNC_THREADS "
+                       "-pthread",
+                       (long long)threads);
+#else
     return handle_fail(
         h, ATTN_ERROR_OPEN,
         "%lld threads: compile the C file of %s with -DATTNC_THREADS "
         "-pthread",
         (long long)threads, h->model->name);
+#endif
 #endif
 #else
     return handle_fail(h, ATTN_ERROR_OPEN,

@@ -11,7 +11,7 @@ struct handle_file {
 
 #if defined __unix__ || defined __APPLE__
 /* Maps the file at the path. Returns NULL, or an error message. */
-static const char *handle_map_path(struct handle_file *f, const char *path)
+static const char *handle_map(struct handle_file *f, const char *path)
 {
     const char *wrong = NULL;
     struct stat st;
@@ -62,7 +62,7 @@ static const char *handle_read(struct handle_file *f, FILE *from, long bytes)
     return NULL;
 }
 
-static const char *handle_map_path(struct handle_file *f, const char *path)
+static const char *handle_map(struct handle_file *f, const char *path)
 {
     FILE *from = fopen(path, "rb");
     const char *wrong = "it could not be read";
@@ -85,13 +85,3 @@ static void handle_unmap(struct handle_file *f)
     free(f->block);
 }
 #endif
-
-/* Opens the weights: those in the file at `path` or, if it is NULL, those
- * embedded in the C file. Returns NULL, or an error message. */
-static const char *handle_map(struct handle_file *f, const char *path)
-{
-    if (path)
-        return handle_map_path(f, path);
-    f->at = embedded_weights(&f->bytes);
-    return NULL;
-}

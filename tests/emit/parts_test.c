@@ -2,7 +2,8 @@
  * warnings by gcc and clang; the first program in the header of --parts=model
  * gives bit-identical results to the file with all parts; a program with only
  * its part answers like the one with all; an object exports what its header
- * declares. */
+ * declares. Also tests --runtime=beside: models of different kinds, formats and
+ * parts share one attn.c, with the same bits. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -239,12 +240,128 @@ static void test_handle(void **state)
                         "threads of attnc compile --parts\n\n");
 }
 
+/* ---- the runtime beside the models ---- */
+
+/* Compiles a model whose names begin with NAME, to NAME.c. */
+static void compiled_as(const char *spec, const char *name, const char *options)
+{
+    Spawned s;
+    const int code = RUN(&s, "", "/bin/sh", "-c",
+                         arena_printf(a,
+                                      "%s compile %s --set=name=%s --embed "
+                                      "--march=x86-64-v3 --no-records --quiet "
+                                      "%s -o %s.c",
+                                      attnc(), spec, name, options,
+                                      in_dir(name)));
+    if (code != 0)
+        fail_msg("%s %s: %s", spec, options, s.tail);
+}
+
+static const char three_models[] =
+    "#include <stdio.h>\n"
+    "#include \"words.h\"\n"
+    "#include \"rows.h\"\n"
+    "#include \"bytes.h\"\n"
+    "int main(void)\n"
+    "{\n"
+    "    _Alignas(64) static char bound[BYTES_BOUND_BYTES];\n"
+    "    static char memory[BYTES_STREAM_BYTES];\n"
+    "    static const int32_t ids[] = { 3, 4, 5 };\n"
+    "    static float out[ROWS_MAX_SOURCE * ROWS_OUTPUT];\n"
+    "    struct attn_open_options threads = { .threads = 2 };\n"
+    "    struct attn_search_options o;\n"
+    "    struct attn_stream s;\n"
+    "    char text[1000];\n"
+    "    int64_t n, id;\n"
+    "    struct attn_handle *h = words_open(NULL, &threads);\n"
+    "    words_translate(h, \"compiler\", -1, NULL, text, sizeof text);\n"
+    "    printf(\"%s%s\\n\", text, words_error(h));\n"
+    "    words_close(h);\n"
+    "    h = rows_open(NULL, NULL);\n"
+    "    n = rows_encode(h, ids, 3, out);\n"
+    "    for (int64_t i = 0; i < n * ROWS_OUTPUT; i++)\n"
+    "        printf(\"%a\\n\", (double)out[i]);\n"
+    "    printf(\"%d%s\\n\", (int)n, rows_error(h));\n"
+    "    rows_close(h);\n"
+    "    bytes_options(&o);\n"
+    "    const void *weights = bytes_embedded(&n);\n"
+    "    bytes_bind(bound, weights, n);\n"
+    "    bytes_stream_open(&s, bound, &o, ids, 3, 9, 1, memory,\n"
+    "                      sizeof memory);\n"
+    "    while ((id = bytes_stream_next(&s)) >= 0)\n"
+    "        printf(\"%d\\n\", (int)id);\n"
+    "    return 0;\n"
+    "}\n";
+
+/* Tests a program of three models: one that translates text, one that encodes
+ * without a search, one with another format and only streams. */
+static void test_beside(void **state)
+{
+    const char *const compilers[] = { "gcc", some_clang() };
+    Fault why;
+    (void)state;
+    assert_true(
+        write_file(in_dir("x.c"), three_models, strlen(three_models), &why));
+    for (int beside = 0; beside < 2; beside++) {
+        const char *where = beside ? "--runtime=beside" : "";
+        compiled_as(g2p, "words", where);
+        output_of(beside ? "cp attn.c first.c" : ":");
+        compiled_as("models/tiny.yaml", "rows",
+                    arena_printf(a, "--seed=1 --set=kind=encoder %s", where));
+        compiled_as("models/tiny.yaml", "bytes",
+                    arena_printf(a,
+                                 "--seed=1 --set=dtype=int8 --parts=streams %s",
+                                 where));
+        for (int i = 0; i < 2; i++) {
+            output_of(arena_printf(a,
+                                   "%s %s -DATTNC_THREADS x.c words.c rows.c "
+                                   "bytes.c %s -lm -pthread -o x && ./x > "
+                                   "got.txt",
+                                   compilers[i], warnings,
+                                   beside ? "attn.c" : ""));
+            output_of(beside || i ? "cmp got.txt all.txt"
+                                  : "grep -q 0x got.txt && grep -q AH got.txt "
+                                    "&& mv got.txt all.txt");
+        }
+    }
+    output_of("cmp first.c attn.c"); /* it depends on no model */
+}
+
+/* Tests the program of a model, and a model without files and malloc(). */
+static void test_beside_program(void **state)
+{
+    static const char *const compilers[] = { "gcc", "g++ -x c++ -std=c++17" };
+    (void)state;
+    compiled_as(g2p, "words", "--runtime=beside");
+    output_of(arena_printf(a,
+                           "gcc %s -DATTNC_MAIN words.c attn.c -lm -pthread "
+                           "-o p",
+                           quickly));
+    assert_string_equal(output_of("echo hello | ./p --threads=2"),
+                        "HH EH L OW\n");
+    output_of(arena_printf(a,
+                           "gcc %s -DATTNC_FREESTANDING -c attn.c && ! nm "
+                           "attn.o | grep -E ' U (malloc|open|fopen|printf)'",
+                           quickly));
+    for (int i = 0; i < 2; i++)
+        output_of(arena_printf(a,
+                               "echo '#include \"words.h\"' > y.c && %s -Wall "
+                               "-Wextra -Werror -fsyntax-only y.c",
+                               compilers[i]));
+    output_of("sed -i 's/ATTN_RUNTIME 0x.*/ATTN_RUNTIME 1/' attn.h");
+    output_of(arena_printf(a,
+                           "! gcc %s -c words.c 2> why.txt && grep -q "
+                           "'attn.h is of another attnc' why.txt",
+                           quickly));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_model), TEST(test_parts),  TEST(test_main),
-        TEST(test_steps), TEST(test_handle),
+        TEST(test_beside), TEST(test_beside_program), TEST(test_model),
+        TEST(test_parts),  TEST(test_main),           TEST(test_steps),
+        TEST(test_handle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

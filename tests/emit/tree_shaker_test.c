@@ -129,6 +129,43 @@ static void test_tables(void **state)
     holds(needed("x = PAIR_MOST"), "enum { PAIR_LEAST", 1);
 }
 
+/* Tests that a prototype stays only if a call precedes its function, and that
+ * the comment of one that goes is that of its function. */
+static void test_prototypes(void **state)
+{
+    static const char header[] = "#ifndef X_H\n"
+                                 "#define X_H\n"
+                                 "/* Adds. */\n"
+                                 "int add(int n);\n"
+                                 "int later(int n);\n"
+                                 "#endif\n";
+    static const char source[] = "static int first(int n)\n"
+                                 "{\n"
+                                 "    return later(n);\n"
+                                 "}\n"
+                                 "\n"
+                                 "int add(int n)\n"
+                                 "{\n"
+                                 "    return first(n);\n"
+                                 "}\n"
+                                 "\n"
+                                 "int later(int n)\n"
+                                 "{\n"
+                                 "    return n;\n"
+                                 "}\n";
+    Buffer b = { .arena = a };
+    TreeShaker *c = shaker_new(a);
+    (void)state;
+    shaker_add(c, 0, header, sizeof header - 1);
+    shaker_add(c, 1, source, sizeof source - 1);
+    shaker_need(c, "add", 3);
+    shaker_omit_prototypes(c);
+    shaker_put(c, 0, add, &b);
+    assert_string_equal(b.at, "int later(int n);\n\n");
+    shaker_put(c, 1, add, &b);
+    holds(b.at, "}\n\n/* Adds. */\nint add(int n)\n{\n", 1);
+}
+
 /* ---- models ---- */
 
 static const char *emitted(const char *spec, const char *more)
@@ -260,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_prototypes),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_vocabularies),
         cmocka_unit_test(test_other_vocabulary),

@@ -112,6 +112,8 @@ static const char *canonical_command(const Compile *c)
                             (long long)o->max_output);
     if (o->parts)
         line = arena_printf(a, "%s --parts=%s", line, parts_given(a, o));
+    if (o->beside)
+        line = arena_printf(a, "%s --runtime=beside", line);
     return o->embed ? arena_printf(a, "%s --embed", line) : line;
 }
 
@@ -278,6 +280,7 @@ static void look_at_plain(const Options *o)
         { "--threads", o->code.threads > 0 },
         { "--records", o->code.records != NULL },
         { "--parts", o->parts != 0 },
+        { "--runtime", o->beside != 0 },
         { "--skip", o->model.skip.n > 0 },
     };
     if (!o->plain)
@@ -371,6 +374,7 @@ static bool may_write(Compile *c, Fault *why)
             ok = guard_write(path_of(c, k), UseInput, why);
     if (ok && has_header(c))
         ok = guard_write(header_path(c), UseInput, why);
+    ok = ok && runtime_guard(c->o, c->e.arena, path_of(c, EmitC), why);
     return ok && keeps_weights(c) ? guard_write(weights_path(c), UseInput, why)
                                   : ok;
 }
@@ -398,6 +402,7 @@ static int make_text(Compile *c)
     c->emit = (EmitOptions){
         .mode = EmitAot,
         .freestanding = c->o->freestanding,
+        .beside = c->o->beside,
         .left_out = parts_left_out(c->o),
         .max_input = c->o->max_input,
         .max_output = c->o->max_output,
@@ -491,6 +496,7 @@ static bool write_files(Compile *c, Fault *why)
     outputs_hold();
     bool ok = write_c(c, why) && run_compilers(c, why)
            && (!has_header(c) || write_header(c, why))
+           && runtime_write(c->o, &c->e, path_of(c, EmitC), why)
            && (!keeps_weights(c) || write_weights(c, weights_path(c), why));
     return outputs_release(ok, why);
 }
@@ -578,6 +584,7 @@ int cmd_compile(const Options *given)
                                               * stream */
     look_at_parts(o);
     look_at_plain(o);
+    look_at_runtime(o);
     look_at_march(o);
     if (alone && o->kinds & (o->kinds - 1))
         fail(ExitUsage, "-o %s takes one kind of --emit", quote(o->output));

@@ -27,4 +27,16 @@ const char *parts_given(Arena *a, const Options *o);
  * error. */
 bool parts_fit(const Engine *e, const Options *o, const EmitOptions *emit);
 
+/* ---- compile_runtime.c ---- */
+/* Ends with a message if --runtime=beside can't be combined with other
+ * options. */
+void look_at_runtime(const Options *o);
+/* Returns the path of attn.c or attn.h in the folder of `path`. */
+const char *runtime_path(Arena *a, const char *path, bool header);
+/* With --runtime=beside, check that attn.c and attn.h may be written, and write
+ * them. */
+bool runtime_guard(const Options *o, Arena *a, const char *path, Fault *why);
+bool runtime_write(const Options *o, const Engine *e, const char *path,
+                   Fault *why);
+
 #endif

@@ -39,7 +39,7 @@ static const char *program_word(Arena *a, const char *path)
 
 /* ---- the files ---- */
 
-enum { MostFiles = EmitKinds + 2 };
+enum { MostFiles = EmitKinds + 4 };
 
 static int list_files(const Written *w, const char *files[MostFiles])
 {
@@ -48,6 +48,8 @@ static int list_files(const Written *w, const char *files[MostFiles])
         files[n++] = w->path[EmitC];
     if (w->header)
         files[n++] = w->header;
+    for (int i = 0; i < 2 && w->o->beside; i++)
+        files[n++] = runtime_path(w->e->arena, w->path[EmitC], i);
     if (w->weights)
         files[n++] = w->weights;
     for (int k = EmitC + 1; k < EmitKinds; k++)
@@ -145,6 +147,10 @@ static const char *build_command(const Written *w)
         return arena_printf(a, "%s -c %s -o %s%s", cc, text,
                             shell_word(a, arena_printf(a, "%s.o", w->program)),
                             compiler_remedy(w, name));
+    if (w->o->beside)
+        text = arena_printf(a, "%s %s", text,
+                            shell_word(a,
+                                       runtime_path(a, w->path[EmitC], false)));
     return arena_printf(a, "%s -DATTNC_MAIN %s -lm -o %s%s", cc, text, to,
                         compiler_remedy(w, name));
 }

@@ -341,6 +341,9 @@ WORDS("--emit", "KINDS", OWN(CmdCompile, kinds),
      "any of c,obj,so,exe; default: by -o's ending, or c")
 WORDS("--parts", "PARTS", OWN(CmdCompile, parts), part_words, 0,
      "parts of the C file beside the model; default: all")
+WORD("--runtime", "PLACE", OWN(CmdCompile, beside),
+     LIST_OF("inside", "beside"), 0,
+     "inside (default) the C file, or beside it: attn.c")
 FLAG("--plain", AT(CmdCompile, plain),
      "plain C for reading: loops, no vectors or tiles")
 FLAG("--embed", AT(CmdCompile, embed),

@@ -211,23 +211,24 @@ const char *kv_head(Gen *g, int64_t heads, const Node *k)
                      : "head";
 }
 
+/* Emits a member of struct keys, unless the value is NULL. */
+static void put_key(Emit *e, const char *member, const char *value)
+{
+    if (!value)
+        return;
+    let(e, "member", "%s", member);
+    let(e, "value", "%s", value);
+    put(e, ".$member = $value,\n");
+}
+
 static void keys_bias(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
-    const char *bias = n->bias ? bias_text(g, node) : "0";
-    let(e, "bias", "%s", bias);
     const MaskSpec *mask = attention_mask(g, n);
-    let(e, "prefix", "%s", mask && mask->prefix ? prefix_text(g) : "0");
-    put(e, "m.prefix = $prefix;\n"
-           "m.bias = $bias;\n");
-    if (has_score_vector(n)) {
-        let(e, "score", "%s", score_text(g, node));
-        put(e, "m.score = $score;\n");
-    }
-    if (n->sinks) {
-        let(e, "sink", "%s", sink_text(g, node));
-        put(e, "m.sink = $sink;\n");
-    }
+    put_key(e, "prefix", mask && mask->prefix ? prefix_text(g) : NULL);
+    put_key(e, "bias", n->bias ? bias_text(g, node) : NULL);
+    put_key(e, "score", has_score_vector(n) ? score_text(g, node) : NULL);
+    put_key(e, "sink", n->sinks ? sink_text(g, node) : NULL);
 }
 
 /* Returns C for the address of the head's bias at distance 0. */
@@ -271,19 +272,16 @@ static void keys_fields(Gen *g, Emit *e, int node)
         let(e, "k", "%s + first * %lld", pages_at(g, n->in[1], head), k_page);
         let(e, "v", "%s + first * %lld", pages_at(g, n->in[2], head), v_page);
     }
-    let(e, "table", "%s", table ? table : "0");
-    let(e, "count", "%s", count_text(g, k));
-    let(e, "past", "%s", k->op == OpAppend ? length_c(g, call_past(g)) : "0");
-    put(e, "struct keys m;\n"
-           "\n"
-           "m.k = $k;\n"
-           "m.v = $v;\n"
-           "m.k_page = $k_page;\n"
-           "m.v_page = $v_page;\n"
-           "m.page = $table;\n"
-           "m.count = $count;\n"
-           "m.past = $past;\n");
+    put(e, "const struct keys m = {\n"
+           "    .k = $k,\n"
+           "    .v = $v,\n"
+           "    .k_page = $k_page,\n"
+           "    .v_page = $v_page,\n");
+    put_key(e, "page", table);
+    put_key(e, "count", count_text(g, k));
+    put_key(e, "past", k->op == OpAppend ? length_c(g, call_past(g)) : NULL);
     keys_bias(g, e, node);
+    put(e, "};\n");
 }
 
 /* Emits code that combines consecutive sequences with the same source, such as

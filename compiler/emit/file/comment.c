@@ -161,17 +161,18 @@ void emit_comment(Gen *g, Emit *e)
     let(e, "flags", "%s%s", t->guard ? " " : "", target_flags(g->a, t));
     let(e, "break", "%s", *t->features ? " \\\n *        " : "");
     let(e, "weights", "%s", outside ? " model.weights" : "");
+    let(e, "runtime", g->o->beside ? " attn.c" : "");
     let(e, "or", has_main(g) ? ", or to make it a program" : "");
     put(e, "/* $name, a Transformer in C, made by attnc $version\n"
            " * from the spec of hash $hash by\n"
            " *     $command\n"
            " *\n"
            " * To compile this file (here model.c)$or:\n"
-           " *     cc -O2 -std=c11$flags$break -c model.c\n");
+           " *     cc -O2 -std=c11$flags$break -c model.c$runtime\n");
     if (has_main(g))
-        put(e,
-            " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN model.c -lm -pthread -o model\n"
-            " *     ./model$weights < lines\n");
+        put(e, " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN "
+               "model.c$runtime -lm -pthread -o model\n"
+               " *     ./model$weights < lines\n");
     put(e, " * model.h declares the exported functions and has an example.\n");
     if (g->p->g->spec->layers) {
         put(e, " *\n"

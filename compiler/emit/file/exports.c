@@ -233,43 +233,30 @@ static void let_results(Gen *g, Emit *e, const char *prefix)
     let(e, "columns", "%s_OUTPUT", upper_name(g->a, prefix));
 }
 
-/* Emits the prototypes of the rows with their comments. */
-static void put_prototypes(Gen *g, Emit *e, const char *prefix, bool model,
-                           bool opened)
+void emit_export_prototypes(Gen *g, Emit *e, bool opened)
 {
+    const char *prefix = g->p->prefix;
     const int mark = emit_mark(e);
-    EmitOptions o = *g->o;
-    if (model) /* an omitted part may have functions that another part needs */
-        o.left_out = 0;
     let_names(e, prefix);
     let_results(g, e, prefix);
     for (int x = 0; x < Exports; x++) {
         const Export *row = &exports[x];
-        const char *head = head_of(g, row, prefix);
-        if (row->opened != opened || !has_export(g->p, &o, row)
-            || (model
-                && !shaker_has(g->core,
-                               arena_printf(g->a, "attn_%s", row->name))))
+        if (row->opened != opened || !has_export(g->p, g->o, row))
             continue;
         put_comment(e, row->comment);
-        if (model)
-            head = arena_printf(g->a, "ATTN_API %s", head);
-        put_call(e, head,
-                 model ? core_parameters_of(g, row) : parameters_of(g, row),
-                 ";");
+        put_call(e, head_of(g, row, prefix), parameters_of(g, row), ";");
         put(e, "\n");
     }
     emit_reset(e, mark);
 }
 
-void emit_export_prototypes(Gen *g, Emit *e, bool opened)
+void emit_all_prototypes(Gen *g, Emit *e)
 {
-    put_prototypes(g, e, g->p->prefix, false, opened);
-}
-
-void emit_core_prototypes(Gen *g, Emit *e, bool opened)
-{
-    put_prototypes(g, e, "attn", true, opened);
+    for (int x = 0; x < Exports; x++)
+        put_call(e,
+                 arena_printf(g->a, "ATTN_API %s",
+                              head_of(g, &exports[x], "attn")),
+                 core_parameters_of(g, &exports[x]), ";");
 }
 
 void emit_exports(Gen *g, Emit *e, bool opened)

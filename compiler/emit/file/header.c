@@ -26,6 +26,8 @@ static void put_opening(Gen *g, Emit *e)
               " *\n"
               " *");
     let(e, "version", "%s", ATTNC_VERSION);
+    let(e, "runtime", g->o->beside ? " attn.c" : "");
+    let(e, "object", g->o->beside ? " attn.o" : "");
     let(e, "programs", has_handle(g) ? "Programs that use" : "A program for");
     put(e, "/* $name, a Transformer in C, made by attnc $version\n"
            " *\n"
@@ -34,8 +36,8 @@ static void put_opening(Gen *g, Emit *e)
     put(e, " *\n"
            " * Compile it as C or C++, together with $file.c, which is C:\n"
            " *\n"
-           " *     cc -O2$flags$break -c $file.c\n"
-           " *     cc example.c $file.o -lm -o example\n"
+           " *     cc -O2$flags$break -c $file.c$runtime\n"
+           " *     cc example.c $file.o$object -lm -o example\n"
            " *\n"
            " * Every function checks its arguments, and returns an error,\n"
            " * ATTN_ERROR_..., or a message. It cannot check the length of\n"
@@ -91,9 +93,14 @@ const char *emit_header(Arena *a, const Plan *p, const EmitOptions *o,
            "#include <stddef.h>\n"
            "#include <stdint.h>\n"
            "\n");
-    emit_core(&g, e, CoreBatch);
-    emit_core(&g, e, CoreTypes);
-    if (has_handle(&g))
+    if (o->beside)
+        put(e, "#include \"attn.h\"\n"
+               "\n");
+    if (!o->beside) {
+        emit_core(&g, e, CoreBatch);
+        emit_core(&g, e, CoreTypes);
+    }
+    if (has_handle(&g) && !o->beside)
         emit_core(&g, e, CoreOpened);
     emit_dimensions(&g, e, arena_printf(a, "%s_", upper_name(a, p->prefix)));
     emit_static_sizes(&g, e);

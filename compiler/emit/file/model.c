@@ -4,8 +4,6 @@
 #include "emit/gen/c_names.h"
 #include "emit/gen/sections.h"
 
-#include <string.h>
-
 /* ---- the front of the file ---- */
 
 static void put_guard(Gen *g, Emit *e)
@@ -29,18 +27,21 @@ static void aot_front(Gen *g, Emit *e)
     put_guard(g, e);
     size_t n;
     const char *system = embedded_text("system.h", &n);
-    if (has_main(g) || has_pool(g)) {
+    if (has_main(g) || (has_pool(g) && !g->o->beside)) {
         put(e, IF_THREADS);
         emit_raw(e, system, n);
         put(e, "#endif\n");
     }
-    emit_handle_system(g, e);
+    if (!g->o->beside)
+        emit_handle_system(g, e);
     put(e, "#include <math.h>\n"
            "#include <stddef.h>\n"
            "#include <stdint.h>\n"
            "#include <string.h>\n"
-           "\n"
-           "#if defined __GNUC__\n"
+           "\n");
+    if (g->o->beside)
+        include_runtime(g, e);
+    put(e, "#if defined __GNUC__\n"
            "#define ATTN_API static __attribute__((unused))\n"
            "#else\n"
            "#define ATTN_API static\n"
@@ -80,21 +81,22 @@ static void append_kernels(Gen *g, Emit *e)
     put(e, "\n");
 }
 
-void section_heading(Emit *e, const char *title)
-{
-    char line[81];
-    const int dashes = 69 - (int)strlen(title);
-    memset(line, '-', sizeof line);
-    line[dashes] = '\0';
-    let(e, "dashes", "%s", line);
-    let(e, "title", "%s", title);
-    put(e, "/* $dashes $title --- */\n\n");
-}
-
 static void heading(Gen *g, Emit *e, const char *title)
 {
     if (g->o->mode != EmitJit)
         section_heading(e, title);
+}
+
+/* Emits public types. The header of a complete file has their comments. */
+static void emit_public(Gen *g, Emit *e, CorePart part)
+{
+    if (g->o->mode != EmitAot) {
+        emit_core(g, e, part);
+        return;
+    }
+    if (part == CoreBatch)
+        put(e, "/* The header has comments on the public types. */\n\n");
+    emit_types(g, e, part);
 }
 
 /* Emits the model. Generates its entries first, because they determine which
@@ -118,7 +120,8 @@ static void emit_parts(Gen *g, Emit *e)
     emit_dimensions(g, e, "");
     append(e, weights);
     heading(g, e, "a call, its memory");
-    emit_core(g, e, CoreBatch);
+    if (!g->o->beside)
+        emit_public(g, e, CoreBatch);
     append(e, calls);
     heading(g, e, "encode, decode");
     append(e, entries);
@@ -135,37 +138,31 @@ static void emit_parts(Gen *g, Emit *e)
             g->serial ? "places in memory"
                       : "parts for threads, places in memory");
     append(e, split);
+    if (g->o->beside)
+        return;
     heading(g, e, "a compiled model");
-    emit_core(g, e, CoreTypes);
+    emit_public(g, e, CoreTypes);
     if (has_handle(g))
-        emit_core(g, e, CoreOpened);
+        emit_public(g, e, CoreOpened);
 }
 
-/* Marks functions that no step calls as cold. Otherwise compilers spend a
- * quarter of their time on them, mostly on inlining. gcc cannot mark a region
- * as cold, so its optimisation level is lowered there, and never raised. */
-#define GCC_LOWERS                                                             \
-    "defined __GNUC__ && defined __OPTIMIZE__ && !defined __OPTIMIZE_SIZE__"
-static void begin_cold(Gen *g, Emit *e)
+/* Emits the exported functions and the program of a model whose core lies in
+ * attn.c. */
+static void emit_beside(Gen *g, Emit *e)
 {
-    heading(g, e, "what is called once, or seldom");
-    put(e, "#if defined __clang__\n"
-           "#pragma clang attribute push(__attribute__((cold)), "
-           "apply_to = function)\n"
-           "#elif " GCC_LOWERS "\n"
-           "#pragma GCC push_options\n"
-           "#pragma GCC optimize (\"O1\")\n"
-           "#endif\n\n");
-}
-
-static void end_cold(Emit *e)
-{
-    put(e, "\n"
-           "#if defined __clang__\n"
-           "#pragma clang attribute pop\n"
-           "#elif " GCC_LOWERS "\n"
-           "#pragma GCC pop_options\n"
-           "#endif\n");
+    begin_cold(e);
+    heading(g, e, "exported");
+    emit_api(g, e);
+    if (has_handle(g))
+        emit_exports(g, e, true);
+    if (has_main(g)) {
+        Emit *program = emit_new(g->a);
+        heading(g, e, "the program");
+        emit_handle_names(g, e);
+        emit_main(g, program);
+        append(e, program);
+    }
+    end_cold(e);
 }
 
 /* Emits the code around the model: the core's functions, the open model, and
@@ -177,9 +174,10 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
     Emit *opened = emit_new(g->a), *program = emit_new(g->a);
     const Emit *const all[] = { model, threads, lower, opened, program };
     emit_api(g, lower);
-    emit_embedded(g, lower);
-    if (has_pool(g))
+    if (has_pool(g)) {
+        emit_core(g, threads, CorePool);
         emit_core(g, threads, CoreThreads);
+    }
     if (has_handle(g))
         emit_exports(g, opened, true);
     if (has_main(g))
@@ -187,13 +185,13 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
     core_read(g);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         core_need(g, all[i]);
+    shaker_omit_prototypes(g->core);
 
     heading(g, e,
             arena_printf(g->a, "%s%s",
                          generates(g) ? "search" : "weights files",
                          has_vocabulary(g) ? ", text" : ""));
     emit_needed(g, e, CoreHeaders);
-    emit_core_prototypes(g, e, false);
     emit_needed(g, e, CoreSources);
     if (has_pool(g)) {
         heading(g, e, "threads");
@@ -201,7 +199,7 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
         append(e, threads);
         put(e, "#endif\n\n");
     }
-    begin_cold(g, e);
+    begin_cold(e);
     emit_needed(g, e, CoreCold);
     heading(g, e, "exported");
     append(e, lower);
@@ -212,7 +210,6 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
     if (has_handle(g) || has_main(g))
         emit_handle_names(g, e);
     if (has_handle(g)) {
-        emit_core_prototypes(g, e, true);
         emit_needed(g, e, CoreOpenFile);
         append(e, opened);
     }
@@ -240,7 +237,9 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
     else
         aot_front(&g, e);
     append(e, parts);
-    if (o->mode == EmitAot)
+    if (o->beside)
+        emit_beside(&g, e);
+    else if (o->mode == EmitAot)
         emit_around(&g, e, parts);
     else
         emit_api(&g, e);

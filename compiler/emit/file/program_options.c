@@ -84,9 +84,8 @@ static void put_option_row(Gen *g, Emit *e, const Row *row, int use)
     let(e, "most", "%.12g", row->most);
     let(e, "usual", "%.12g", row->value);
     let(e, "help", "%s", row->help);
-    put(e, "{ \"$group\", \"$name\", $takes, $kind, $use,\n"
-           "  offsetof(struct program, $member), $least, $most, $usual,\n"
-           "  \"$help\" },\n");
+    put(e, "{ \"$group\", \"$name\", $takes, $kind, $use, AT($member),\n"
+           "  $least, $most, $usual, \"$help\" },\n");
 }
 
 /* True if the program accepts the first word of the answer: an option or, e.g.,
@@ -107,6 +106,11 @@ static bool is_answer(const Gen *g, const char *answer, int use)
 static void put_synonym(Emit *e, const struct attn_synonym *row)
 {
     let(e, "answer", "%s", row->answer);
+    let(e, "names", "%s", row->names);
+    if (strlen(row->answer) + strlen(row->names) < 64) {
+        put(e, "{ \"$answer\", \"$names\" },\n");
+        return;
+    }
     put(e, "{ \"$answer\",\n");
     for (const char *at = row->names; *at;) {
         size_t n = strlen(at);
@@ -132,7 +136,8 @@ void emit_options(Gen *g, Emit *e)
 {
     const int use = use_of(g->p);
     let(e, "version", "%s", ATTNC_VERSION);
-    put(e, "#define PROGRAM_ATTNC \"$version\"\n\n"
+    put(e, "#define PROGRAM_ATTNC \"$version\"\n"
+           "#define AT(member) offsetof(struct program, member)\n\n"
            "static const struct program_option program_option[] = {\n");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (is_taken(g, &rows[i], use))

@@ -59,6 +59,7 @@ static void let_model(Gen *g, Emit *e)
     let(e, "encode", has_entry(p, EntryEncode) ? "encode" : "0");
     let(e, "decode", has_entry(p, EntryDecode) ? "decode" : "0");
     let(e, "log_sum_exp", generates(g) ? "log_sum_exp" : "0");
+    let(e, "embedded", "%s_embedded", p->prefix);
 }
 
 /* Emits the layout of a cache, omitting members that are 0. */
@@ -116,8 +117,12 @@ static void emit_model_struct(Gen *g, Emit *e)
            ".bind = bind_weights,\n"
            ".encode = $encode,\n"
            ".decode = $decode,\n"
-           ".log_sum_exp = $log_sum_exp\n"
-           "};\n\n"
+           ".log_sum_exp = $log_sum_exp,\n");
+    if (g->o->mode == EmitAot)
+        put(e, ".embedded = $embedded,\n");
+    if (g->o->mode == EmitAot && generates(g))
+        put(e, ".options = $options,\n");
+    put(e, "};\n\n"
            "const struct attn_model *$model(void)\n"
            "{\n"
            "    return &model;\n"
@@ -184,6 +189,7 @@ static void emit_defaults(Gen *g, Emit *e)
     };
     enum { IdLists = sizeof lists / sizeof *lists };
     int64_t all = 0; /* total number of ids */
+    let(e, "options", "%s_options", g->p->prefix);
     let(e, "beam", "%lld", (long long)o.beam);
     let(e, "rule", "%lld", (long long)o.rule);
     let(e, "penalty", "%lld", (long long)o.penalty);
@@ -221,12 +227,13 @@ static void emit_defaults(Gen *g, Emit *e)
 
 void emit_api(Gen *g, Emit *e)
 {
-    emit_model_struct(g, e);
-    if (g->o->mode != EmitAot)
-        return;
-    if (generates(g))
+    if (g->o->mode == EmitAot)
+        emit_embedded(g, e);
+    if (g->o->mode == EmitAot && generates(g))
         emit_defaults(g, e);
-    emit_exports(g, e, false);
+    emit_model_struct(g, e);
+    if (g->o->mode == EmitAot)
+        emit_exports(g, e, false);
 }
 
 /* ---- the program ---- */

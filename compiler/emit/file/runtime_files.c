@@ -21,7 +21,7 @@ static const struct {
     { CoreTypes, Generates, "generate.h" },
     { CoreTypes, Writes, "growing_text.h" },
     { CoreOpened, Any, "handle.h" },
-    { CoreThreads, Any, "pool.h" },
+    { CorePool, Any, "pool.h" },
     { CoreThreads, Any, "cores.c" },
     { CoreThreads, Any, "pool.c" },
 };
@@ -87,6 +87,34 @@ void paste(Emit *e, const char *text, const char *end)
     }
 }
 
+/* Returns the text without its comments. */
+static const char *without_comments(Arena *a, const char *at, size_t *n)
+{
+    const char *end = at + *n;
+    char *text = arena_alloc(a, *n + 1), *to = text, *line = text;
+    bool removed = false; /* a comment from this line */
+    while (at < end) {
+        if (at + 1 < end && at[0] == '/' && at[1] == '*') {
+            for (at += 2; at + 1 < end && (at[0] != '*' || at[1] != '/');)
+                at++;
+            at += 2;
+            while (to > line && to[-1] == ' ')
+                to--;
+            removed = true;
+            continue;
+        }
+        *to++ = *at;
+        if (*at++ != '\n')
+            continue;
+        if (removed && to - line == 1)
+            to = line;
+        line = to;
+        removed = false;
+    }
+    *n = (size_t)(to - text);
+    return text;
+}
+
 void paste_file(Gen *g, Emit *e, const char *name)
 {
     size_t n;
@@ -97,9 +125,23 @@ void paste_file(Gen *g, Emit *e, const char *name)
 
 static bool has_need(const Gen *g, Need need)
 {
-    if (need == Writes)
-        return has_decoder(g->p) && has_vocabulary(g);
-    return need == Any || generates(g);
+    if (g->every || need == Any)
+        return true;
+    return need == Writes ? has_decoder(g->p) && has_vocabulary(g)
+                          : generates(g);
+}
+
+void emit_types(Gen *g, Emit *e, CorePart part)
+{
+    for (size_t i = 0; i < sizeof core / sizeof *core; i++) {
+        size_t n;
+        if (core[i].part != part || !has_need(g, core[i].need))
+            continue;
+        const char *text = runtime_text(g, core[i].name, &n);
+        text = without_comments(g->a, text, &n);
+        paste(e, text, text + n);
+        put(e, "\n");
+    }
 }
 
 void emit_core(Gen *g, Emit *e, CorePart part)
@@ -111,6 +153,13 @@ void emit_core(Gen *g, Emit *e, CorePart part)
 
 /* ---- needed ---- */
 
+void emit_all_of(Gen *g, Emit *e, CorePart part)
+{
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (needed[i].part == part)
+            paste_file(g, e, needed[i].name);
+}
+
 static void core_add(Gen *g, CorePart part, const char *name)
 {
     size_t n;
@@ -120,9 +169,18 @@ static void core_add(Gen *g, CorePart part, const char *name)
 
 void core_read(Gen *g)
 {
+    Emit *prototypes = emit_new(g->a);
+    size_t n;
     g->core = shaker_new(g->a);
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+    emit_all_prototypes(g, prototypes);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        if (i > 0 && needed[i].part != needed[i - 1].part
+            && needed[i].part == CoreSources) {
+            const char *text = emit_text(prototypes, &n);
+            shaker_add(g->core, CoreHeaders, text, n);
+        }
         core_add(g, needed[i].part, needed[i].name);
+    }
     core_add(g, CoreOpenFile,
              has_decoder(g->p) ? "handle_generate.c" : "handle_rows.c");
 }

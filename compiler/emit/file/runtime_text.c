@@ -33,6 +33,11 @@ static bool has_threads(const Gen *g)
     return has_part(g, FileThreads);
 }
 
+static bool is_beside(const Gen *g)
+{
+    return g->every;
+}
+
 /* ---- rows ---- */
 
 typedef struct {
@@ -170,6 +175,7 @@ static const struct {
     { "#if ATTN_HAS_FIXED\n", has_fixed },
     { "#if ATTN_HAS_THREADS\n", has_threads },
     { "#if ATTN_HAS_SEARCH\n", has_search },
+    { "#if ATTN_IS_BESIDE\n", is_beside },
     { "#if ATTN_IN_ATTNC\n", NULL },
 };
 enum { Conditions = sizeof conditions / sizeof *conditions, MostParts = 8 };
@@ -187,7 +193,7 @@ static bool begin_part(Parts *parts, const Gen *g, const char *at, size_t n)
     for (int i = 0; i < Conditions; i++)
         if (is_line(at, n, conditions[i].line)) {
             known = true;
-            wanted = conditions[i].is && conditions[i].is(g);
+            wanted = conditions[i].is && (g->every || conditions[i].is(g));
         }
     if (parts->n == MostParts)
         die("too many #ifs in each other");

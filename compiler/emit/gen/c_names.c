@@ -223,8 +223,22 @@ static int64_t arena_constant(const Plan *p)
     return plan_fixed(p) ? bytes : 0;
 }
 
+/* Emits the numbers of layers that the C file names. */
+static void put_layer_counts(Gen *g, Emit *e)
+{
+    const SpecSide *side = g->p->g->spec->side;
+    if (!g->counted[StackEncoder] && !g->counted[StackDecoder])
+        return;
+    put(e, "enum {\n");
+    if (g->counted[StackEncoder])
+        dimension(e, "ENCODER_LAYERS", side[SideEncoder].N);
+    if (g->counted[StackDecoder])
+        dimension(e, "DECODER_LAYERS", side[SideDecoder].N);
+    put(e, "};\n\n");
+}
+
 /* Emits the dimensions as constants. If `prefix` is set, emits them for a
- * header. */
+ * header; otherwise for plain C. */
 void emit_dimensions(Gen *g, Emit *e, const char *prefix)
 {
     const Spec *s = g->p->g->spec;
@@ -258,8 +272,11 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
         put_in_lines(g, e, dims, sizeof dims / sizeof *dims);
         return;
     }
-    if (*prefix)
-        version(e, prefix);
+    if (!*prefix) {
+        put_layer_counts(g, e);
+        return;
+    }
+    version(e, prefix);
     put(e, "enum {\n");
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
         if (is_given(&dims[i]))
@@ -271,11 +288,11 @@ void emit_dimensions(Gen *g, Emit *e, const char *prefix)
 const char *layers_text(Gen *g, Stack stack, int n)
 {
     const Spec *s = g->p->g->spec;
-    if (stack == StackEncoder && n == s->side[SideEncoder].N)
-        return "ENCODER_LAYERS";
-    if (stack != StackEncoder && n == s->side[SideDecoder].N)
-        return "DECODER_LAYERS";
-    return arena_printf(g->a, "%d", n);
+    const bool encoder = stack == StackEncoder;
+    if (n != s->side[encoder ? SideEncoder : SideDecoder].N)
+        return arena_printf(g->a, "%d", n);
+    g->counted[encoder ? StackEncoder : StackDecoder] = true;
+    return encoder ? "ENCODER_LAYERS" : "DECODER_LAYERS";
 }
 
 const char *last_number(Gen *g, const Node *n, const OpCode *code)

@@ -124,7 +124,9 @@ struct Gen {
     int *step_of;        /* [order of the plan]: index of the node's function */
     const Task *only;    /* task whose tiling replaces the plan's, or NULL */
     Layers layers[Stacks];
-    bool plain; /* the file is emitted by plain_file.c */
+    bool plain;           /* the file is emitted by plain_file.c */
+    bool counted[Stacks]; /* the text names the number of layers of the stack */
+    bool every; /* the file is attn.h or attn.c, which serve every model */
     /* Returns the lines that declare a block in a struct of weights. */
     const char *(*member)(Gen *g, const Block *b);
 };

@@ -8,9 +8,12 @@
 /* surrounds the part of the file that starts threads */
 #define IF_THREADS "#if defined ATTNC_MAIN || defined ATTNC_THREADS\n"
 
-/* ---- model.c ---- */
+/* ---- section.c ---- */
 /* Emits a line of dashes with the title. */
 void section_heading(Emit *e, const char *title);
+/* Surround functions that no step calls. */
+void begin_cold(Emit *e);
+void end_cold(Emit *e);
 
 /* ---- comment.c ---- */
 void emit_comment(Gen *g, Emit *e); /* emits the file's first comment */
@@ -100,8 +103,8 @@ void paste(Emit *e, const char *text, const char *end);
 void paste_file(Gen *g, Emit *e, const char *name); /* appends the complete
                                                      * file */
 /* Groups of files of runtime/ in the output: public types (a batch, a model, an
- * open model), internal headers, sources, cold sources, the thread pool, the
- * open model. */
+ * open model), internal headers, sources, cold sources, the thread pool's
+ * header and sources, the open model. */
 typedef enum {
     CoreBatch,
     CoreTypes,
@@ -109,26 +112,32 @@ typedef enum {
     CoreHeaders,
     CoreSources,
     CoreCold, /* sources that are called rarely */
+    CorePool,
     CoreThreads,
     CoreOpenFile
 } CorePart;
 void emit_core(Gen *g, Emit *e, CorePart part); /* appends all files of the
                                                  * group, completely */
+/* Emits all files of the group without their comments. */
+void emit_types(Gen *g, Emit *e, CorePart part);
 /* Select functions from headers, sources and the open model with the tree
  * shaker. core_read() reads the files, core_need() marks the functions that a
  * text uses. All texts must be marked before the first emit_needed(). */
 void core_read(Gen *g);
+void emit_all_of(Gen *g, Emit *e, CorePart part); /* appends the files that the
+                                                   * shaker reads, completely */
 void core_need(Gen *g, const Emit *text);
 void emit_needed(Gen *g, Emit *e, CorePart part);
 
 /* ---- exports.c ---- */
 
-/* Emit the functions of runtime/exports.h for the header, the core and the
- * file. If `opened` is set, emit those that take an open model, otherwise those
- * of the lower level. */
+/* Emit the functions of runtime/exports.h for the header and the file. If
+ * `opened` is set, emit those that take an open model, otherwise those of the
+ * lower level. */
 void emit_export_prototypes(Gen *g, Emit *e, bool opened);
-void emit_core_prototypes(Gen *g, Emit *e, bool opened);
 void emit_exports(Gen *g, Emit *e, bool opened);
+/* Emits prototypes of all functions of the core that models export. */
+void emit_all_prototypes(Gen *g, Emit *e);
 bool has_text(const Gen *g); /* true if inputs and outputs have vocabularies */
 bool has_export_of(const Plan *p, const EmitOptions *o, FilePart part);
 
@@ -137,6 +146,10 @@ void emit_handle_system(const Gen *g, Emit *e); /* emits the system headers that
                                                  * handles need */
 void emit_handle_names(Gen *g, Emit *e);        /* emits macros for names that
                                                  * handles use */
+
+/* ---- runtime_beside.c ---- */
+/* Emits the #include of attn.h, and the check that it is of this attnc. */
+void include_runtime(Gen *g, Emit *e);
 
 /* ---- example.c ---- */
 

@@ -195,13 +195,14 @@ static void bind_fields(Gen *g, Emit *e, Stack stack, int layer, int64_t from)
         const Block *b = &g->p->block.at[i];
         i = b->of_layer;
         let(e, "field", "%s", b->field);
-        let(e, "at", "%lld", (long long)(b->at / 4 - from));
-        let(e, "w", layer >= 0 ? "x" : "w");
         let(e, "p", layer >= 0 ? "q" : "p");
+        if (b->at / 4 > from)
+            let(e, "p", "%s + %lld", layer >= 0 ? "q" : "p",
+                (long long)(b->at / 4 - from));
+        let(e, "w", layer >= 0 ? "x" : "w");
         let(e, "number", "%s", number_type(b->dtype));
-        put(e, b->dtype == DtypeF32
-                   ? "$w->$field = $p + $at;\n"
-                   : "$w->$field = (const $number *)($p + $at);\n");
+        put(e, b->dtype == DtypeF32 ? "$w->$field = $p;\n"
+                                    : "$w->$field = (const $number *)($p);\n");
     }
 }
 

@@ -240,12 +240,12 @@ static int step_list(Gen *g, const Region *r)
                    .comment = "" };
     let(body, "count", "%d", r->count);
     let(body, "min", "%lld", (long long)least_part_rows(g->p, r));
-    let(body, "block", "%lld",
-        (long long)(r->row_block ? region_block(g->p, r) : 0));
+    let(body, "block", "%lld", (long long)region_block(g->p, r));
     put(body, ".count = $count,\n"
-              ".min_part_rows = $min,\n"
-              ".block_rows = $block,\n"
-              ".step = {\n");
+              ".min_part_rows = $min,\n");
+    if (r->row_block)
+        put(body, ".block_rows = $block,\n");
+    put(body, ".step = {\n");
     for (int k = 0; k < r->count; k++) {
         const int i = step_function(g, r, k);
         const Function *step = &g->functions.at[i];

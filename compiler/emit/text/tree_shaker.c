@@ -20,6 +20,10 @@ typedef struct {
     PieceKind kind;
     const char *at, *end;
     bool needed;
+    bool omitted; /* a prototype whose function comes before all calls, its
+                   * comment, or a line of an include guard */
+    int comment;  /* index of the comment of an omitted prototype of this
+                   * function; 0: none */
 } Piece;
 
 typedef struct {
@@ -308,6 +312,31 @@ TreeShaker *shaker_new(Arena *a)
     return c;
 }
 
+/* Returns the index of the #endif that belongs to the #if at i. */
+static int endif_of(const TreeShaker *c, int i, int end)
+{
+    int depth = 0;
+    for (; i < end; i++) {
+        depth += c->pieces.at[i].kind == PieceIf;
+        depth -= c->pieces.at[i].kind == PieceEndif;
+        if (depth == 0)
+            return i;
+    }
+    return end;
+}
+
+/* Omits the lines of include guards: an output has each file once. */
+static void omit_guards(TreeShaker *c, int first, int end)
+{
+    Piece *p = c->pieces.at;
+    for (int i = first; i + 1 < end; i++) {
+        if (p[i].kind != PieceIf || p[i + 1].kind != PieceGuard)
+            continue;
+        p[i].omitted = p[i + 1].omitted = true;
+        p[endif_of(c, i, end)].omitted = true;
+    }
+}
+
 void shaker_add(TreeShaker *c, int part, const char *text, size_t n)
 {
     const char *end = text + n;
@@ -321,6 +350,7 @@ void shaker_add(TreeShaker *c, int part, const char *text, size_t n)
     }
     f.end = c->pieces.n;
     vec_push(c->a, &c->files, f);
+    omit_guards(c, f.first, f.end);
 }
 
 /* ---- needs ---- */
@@ -335,12 +365,6 @@ static void need(TreeShaker *c, const char *name)
         p->needed = true;
         d = its->next;
     }
-}
-
-bool shaker_has(const TreeShaker *c, const char *name)
-{
-    const int d = index_find(&c->names, name);
-    return d >= 0 && c->pieces.at[c->definitions.at[d].piece].needed;
 }
 
 /* Marks all names in a text as needed, except names of members. */
@@ -368,13 +392,95 @@ void shaker_need(TreeShaker *c, const char *text, size_t n)
     }
 }
 
+/* ---- prototypes ---- */
+
+/* True if the piece is a prototype of one function. */
+static bool is_prototype(const Piece *p)
+{
+    Scan s = { .at = p->at, .end = p->end };
+    int token = next_token(&s), before = 0;
+    if (p->kind != PieceItem || *p->at == '#'
+        || begins(p->at, p->end, "typedef"))
+        return false;
+    for (; token != '(' && token != TokenEnd; token = next_token(&s)) {
+        if (token == '{' || token == '=' || token == '[' || token == ',')
+            return false;
+        before = token;
+    }
+    while (token != TokenEnd && token != '{' && token != ';')
+        token = next_token(&s);
+    return before == TokenName && token == ';';
+}
+
+/* Sets first[d] to the first needed piece, other than a prototype, that has the
+ * name of definition d. Only the first definition of a name counts. */
+static void find_uses(const TreeShaker *c, int *first)
+{
+    for (int d = 0; d < c->definitions.n; d++)
+        first[d] = c->pieces.n;
+    for (int i = c->pieces.n - 1; i >= 0; i--) {
+        const Piece *p = &c->pieces.at[i];
+        Scan s = { .at = p->at, .end = p->end };
+        if (p->kind != PieceItem || !p->needed || is_prototype(p))
+            continue;
+        for (int token; (token = next_token(&s)) != TokenEnd;) {
+            const int d = token == TokenName ? index_find(&c->names, s.name)
+                                             : -1;
+            if (d >= 0)
+                first[d] = i;
+        }
+    }
+}
+
+/* Omits a prototype. The comment before it goes to its function, unless that
+ * has one. */
+static void omit(TreeShaker *c, int prototype, int function)
+{
+    Piece *p = &c->pieces.at[prototype], *f = &c->pieces.at[function];
+    const bool comment = prototype > 0 && p[-1].kind == PieceComment;
+    p->omitted = true;
+    if (comment && f[-1].kind != PieceComment)
+        f->comment = prototype - 1;
+    if (comment)
+        p[-1].omitted = true;
+}
+
+/* Returns the needed piece that defines the function with this definition, or
+ * -1. */
+static int function_piece(const TreeShaker *c, int d)
+{
+    for (; d >= 0; d = c->definitions.at[d].next) {
+        const int i = c->definitions.at[d].piece;
+        if (c->pieces.at[i].needed && !is_prototype(&c->pieces.at[i]))
+            return i;
+    }
+    return -1;
+}
+
+void shaker_omit_prototypes(TreeShaker *c)
+{
+    int *first = arena_alloc(c->a,
+                             sizeof *first * (size_t)(c->definitions.n + 1));
+    find_uses(c, first);
+    for (int d = 0; d < c->definitions.n; d++) {
+        const int function = function_piece(c, d);
+        if (function < 1 || first[d] != function)
+            continue;
+        for (int k = d; k >= 0; k = c->definitions.at[k].next) {
+            const int i = c->definitions.at[k].piece;
+            if (i != function && is_prototype(&c->pieces.at[i]))
+                omit(c, i, function);
+        }
+    }
+}
+
 /* ---- text ---- */
 
-/* True if any of the pieces i .. end - 1 is needed. */
+/* True if any of the pieces i .. end - 1 is needed and not omitted. */
 static bool has_needed(const TreeShaker *c, int i, int end)
 {
     for (; i < end; i++)
-        if (c->pieces.at[i].needed)
+        if (c->pieces.at[i].needed && !c->pieces.at[i].omitted)
             return true;
     return false;
 }
@@ -399,23 +505,10 @@ static bool comments_needed(const TreeShaker *c, int i, int end)
         if (p->kind == PieceBlank || p->kind == PieceComment
             || p->kind == PieceLine)
             return false;
-        if (p->needed)
+        if (p->needed && !p->omitted)
             return true;
     }
     return false;
-}
-
-/* Returns the index of the #endif that belongs to the #if at i. */
-static int endif_of(const TreeShaker *c, int i, int end)
-{
-    int depth = 0;
-    for (; i < end; i++) {
-        depth += c->pieces.at[i].kind == PieceIf;
-        depth -= c->pieces.at[i].kind == PieceEndif;
-        if (depth == 0)
-            return i;
-    }
-    return end;
 }
 
 typedef void PutText(void *with, const char *text, const char *end);
@@ -434,7 +527,10 @@ static void put_pieces(const TreeShaker *c, int first, int end, bool front,
             i = endif_of(c, i, end);
         else if (p->kind != PieceItem)
             wanted = true;
-        if (wanted)
+        if (wanted && p->comment > 0)
+            put_text(with, c->pieces.at[p->comment].at,
+                     c->pieces.at[p->comment].end);
+        if (wanted && !p->omitted)
             put_text(with, p->at, p->end);
     }
 }

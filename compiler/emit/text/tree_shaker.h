@@ -15,8 +15,10 @@ TreeShaker *shaker_new(Arena *a);
 void shaker_add(TreeShaker *c, int part, const char *text, size_t n);
 /* Marks everything that the text names as needed. */
 void shaker_need(TreeShaker *c, const char *text, size_t n);
-/* True if a piece that defines the name is needed. */
-bool shaker_has(const TreeShaker *c, const char *name);
+/* Omits the prototypes of functions that come before all of their calls. Called
+ * when everything needed is marked. The parts must be put in the order in which
+ * their files were added. */
+void shaker_omit_prototypes(TreeShaker *c);
 /* Passes the needed pieces of a part, with their comments, to put(with, text,
  * end). */
 void shaker_put(const TreeShaker *c, int part,

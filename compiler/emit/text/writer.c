@@ -258,7 +258,7 @@ const char *c_float(Arena *a, double x)
 {
     if (!isfinite((float)x))
         die("emit: %g has no literal", x);
-    return arena_printf(a, "(%af)", (double)(float)x);
+    return arena_printf(a, signbit(x) ? "(%af)" : "%af", (double)(float)x);
 }
 
 /* Returns the text, with each byte that could be special to a compiler written

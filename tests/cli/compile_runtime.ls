@@ -1,0 +1,4 @@
+attn.c
+attn.h
+x.c
+x.h
