@@ -54,15 +54,15 @@ static const char *other_end(const Graph *g, int x)
 {
     const Op op = g->nodes.at[x].op;
     if (op == OpNorm || op == OpAddNorm)
-        return "stays: it is of a norm, not of a product";
+        return "stays: its addend is a norm, not a product";
     if (op == OpRecurrent || op == OpJoin)
-        return "stays: it is of a scan, not of a product";
+        return "stays: its addend is a scan, not a product";
     if (op == OpGate || op == OpMul)
-        return "stays: it is of a gate, not of a product";
+        return "stays: its addend is a gate, not a product";
     if (op == OpScaleColumns)
-        return "stays: it is of learned numbers, not of a product";
+        return "stays: its addend is a learned scale, not a product";
     return op == OpDepthwise
-             ? "stays: it is of single columns, not of a product"
+             ? "stays: its addend is a depthwise convolution, not a product"
              : NULL;
 }
 

@@ -78,22 +78,19 @@ static bool may_merge(const Graph *g, const Group *p)
         bool kept = m->keep
                  || (p->bias[i] >= 0 && g->nodes.at[p->bias[i]].keep);
         if (kept)
-            pass_missed(g, p->matmul[0],
-                        "stays apart: %s is asked for by "
-                        "name",
+            pass_missed(g, p->matmul[0], "stays apart: %s is requested by name",
                         m->name);
         bool differs = (p->bias[i] < 0) != (p->bias[0] < 0);
         if (differs)
             pass_missed(g, p->matmul[0],
-                        "stays apart: of it and %s only one "
-                        "has a bias",
+                        "stays apart: only one of it and %s has a bias",
                         m->name);
         const bool stored = tensor_of(g, p->matmul[i])->type.elem
                          == tensor_of(g, p->matmul[0])->type.elem;
         if (!stored)
             pass_missed(g, p->matmul[0],
-                        "stays apart: the weights of it and %s have two "
-                        "formats",
+                        "stays apart: its weights and those of %s have "
+                        "different formats",
                         m->name);
         if (kept || differs || !stored)
             return false;

@@ -49,7 +49,7 @@ int pass_each(Graph *g, int (*rewrite)(Graph *g, int node))
 const char *pass_refuses(const Graph *g, int node)
 {
     if (g->nodes.at[node].keep)
-        return "is asked for by name";
+        return "is requested by name";
     return graph_uses(g, node) == 1 ? NULL : "has several readers";
 }
 

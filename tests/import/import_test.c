@@ -121,8 +121,8 @@ static const struct {
       "has shape [43, 24], [43, 30] is needed" },
     { "\"num_attention_heads\": 4", "\"num_attention_heads\": 5",
       "config.json:20:3: error: h_kv (2) does not divide h (5)\n"
-      "config.json:18:3: note: each head of keys serves as many heads of "
-      "queries; h is here" },
+      "config.json:18:3: note: each key head serves the same number of "
+      "query heads; h is here" },
     { "\"vocab_size\": 43", "\"vocab_size\": -3",
       "config.json:31:3: error: vocab.size must be an integer from 1 to "
       "16777216, found '-3'" },

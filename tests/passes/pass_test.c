@@ -181,10 +181,10 @@ static void test_explains(void **state)
                 "query is clipped\n");
     expect_said(4, NULL, false,
                 "merge-qkv: encoder.0.self_attn.q.matmul.scaled stays apart: "
-                "of it and encoder.0.self_attn.k only one has a bias\n");
+                "only one of it and encoder.0.self_attn.k has a bias\n");
     expect_said(0, "encoder.0.self_attn.weights", false,
                 "fuse-attention: encoder.0.self_attn.concat stays apart: "
-                "encoder.0.self_attn.weights is asked for by name\n");
+                "encoder.0.self_attn.weights is requested by name\n");
 }
 
 /* Tests that products are merged only if their weights have the same format. */
@@ -197,12 +197,13 @@ static void test_formats_stay_apart(void **state)
         { .key = "encoder.0.self_attn.k", .dtype = DtypeInt8 },
     };
     static const char *const said[] = {
-        "merge-qkv: decoder.0.cross_attn.k.matmul stays apart: the weights of "
-        "it and decoder.0.cross_attn.v.matmul have two formats\n",
-        "merge-qkv: decoder.1.ffn.w1.matmul stays apart: the weights of it and "
-        "decoder.1.ffn.w3.matmul have two formats\n",
-        "merge-qkv: encoder.0.self_attn.q.matmul.scaled stays apart: the "
-        "weights of it and encoder.0.self_attn.k.matmul have two formats\n",
+        "merge-qkv: decoder.0.cross_attn.k.matmul stays apart: its weights and "
+        "those of decoder.0.cross_attn.v.matmul have different formats\n",
+        "merge-qkv: decoder.1.ffn.w1.matmul stays apart: its weights and those "
+        "of decoder.1.ffn.w3.matmul have different formats\n",
+        "merge-qkv: encoder.0.self_attn.q.matmul.scaled stays apart: its "
+        "weights and those of encoder.0.self_attn.k.matmul have different "
+        "formats\n",
     };
     static const char *const merged[] = { "decoder.0.cross_attn.kv.weight",
                                           "decoder.1.ffn.w1w3.weight",

@@ -25,7 +25,7 @@ def yaml(spec):
 
 
 # A layer's row changes what a default of the spec depends on.
-EXPECTED = "and what usually follows from it stays as it is written"
+EXPECTED = "but fields that usually follow it stay as written"
 
 
 def call(*arguments, text=None, warnings=False):

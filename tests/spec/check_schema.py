@@ -18,7 +18,7 @@ import yaml
 # What a schema knows: one key, one value, the kind.
 KNOWN = re.compile(
     r"error: (unknown key|.* must be (a|an|one|true|1) |.* must be a map"
-    r"|.* has no meaning for this kind|(attnc|name|kind|d_model) is missing)")
+    r"|.* does not apply to this kind|(attnc|name|kind|d_model) is missing)")
 
 
 class Loader(yaml.SafeLoader):

@@ -250,13 +250,13 @@ static void errors(void **state)
     refuse(pattern, "layers=[{masking: none}]",
            "a decoder's masking must be causal");
     refuse(pattern, "layers=[{repeat: 2}, {d_ff: 8}]",
-           "the rows come to 3 layers, N is 5");
+           "the rows describe 3 layers, but N is 5");
     refuse(pattern, "layers=[{repeat: 6}]",
            "repeat must be an integer from 1 "
            "to N, which is 5");
     refuse(pattern, "layers=[{repeat: two}]", "repeat must be an integer");
     refuse(pattern, "layers=[{}, {}, {}, {}, {}, {}]",
-           "the rows come to 6 layers, N is 5");
+           "the rows describe 6 layers, but N is 5");
     refuse(pattern, "layers=[{positions: learned}]",
            "positions of this type are added to the embeddings");
     refuse(pattern, "layers={encoder: {d_ff: 8}}",
@@ -264,19 +264,19 @@ static void errors(void **state)
     refuse(pattern, "layers.dtype=int8",
            "--set:1:14: error: dtype is the same for all layers");
     refuse(good, "layers={encoder: {d_ff: 8}, d_ff: 9}",
-           "--set:1:29: error: 'd_ff' stands beside the rows of a stack");
+           "--set:1:29: error: 'd_ff' cannot be next to encoder or decoder");
     refuse(good, "layers={encoder: {mix: {type: convolution, kernel: 4}}}",
            "--set:1:52: error: mix.kernel (4) must be odd in an encoder");
     refuse(good, "mix={type: convolution, kernel: 4},layers.encoder.d_ff=8",
            "mix.kernel (4) must be odd in an encoder");
     refuse(good, "layers={decoder: {mix: {type: recurrent, direction: both}}}",
-           "--set:1:53: error: a decoder goes forward");
+           "--set:1:53: error: a decoder scans forward");
     refuse(good, "layers={decoder: {attention: {cross: false}}}",
-           "--set:1:38: error: without cross-attention a decoder knows");
+           "--set:1:38: error: without cross-attention the decoder does not");
     refuse(good,
            "mix=recurrent,layers={encoder: {mix: {width: 5}}, decoder: {mix: "
            "{start: source}}}",
-           "layer 0 of the encoder leaves no state like that");
+           "layers 0 of the encoder and decoder have different");
     refuse(pattern, "layers=[{mix: recurrent, masking: [causal, {window: 4}]}]",
            "error");
 }

@@ -137,7 +137,7 @@ static void warns_of_what_stays(void **state)
     static const struct {
         const char *set, *says;
     } rows[] = {
-        { "h=4", "warning: --set:1:3: h changes, and what usually" },
+        { "h=4", "warning: --set:1:3: h changes, but fields that" },
         { "h=4,d_k=", "d_v (models/transformer-base.yaml:11); --set d_v= " },
         { "d_model=256", "--set:1:9: d_model changes" },
         { "h.decoder=4", ":11: h.decoder changes" },
@@ -381,7 +381,7 @@ static void details_stay(void **state)
 {
     (void)state;
     assert_null(load(a, base, "positions={type: alibi, base: 3.0}", &text));
-    assert_non_null(strstr(text, "positions.base has a meaning for sinusoidal "
+    assert_non_null(strstr(text, "positions.base applies to sinusoidal "
                                  "and rotary positions only"));
     assert_null(load(a, base, "positions.type=alibi,positions.dims=4", &text));
     assert_int_equal(load_quietly(base, "positions.type=rotary")->positions,

@@ -10,10 +10,10 @@ static void check_most(const Spec *s, const char *key, const char *most_key,
 {
     if (rows <= most)
         return;
-    error_at(spec_pos(s, key), "%s makes %lld rows, and %s is %lld", key,
+    error_at(spec_pos(s, key), "%s makes %lld rows, but %s is %lld", key,
              (long long)rows, most_key, (long long)most);
     note_at(spec_pos(s, most_key),
-            "make it at most as much, or leave it out; max_len is here");
+            "lower it, or leave it out; max_len is here");
 }
 
 static void check_rows(Spec *s, const FieldState *state)
@@ -33,7 +33,7 @@ static void check_rows(Spec *s, const FieldState *state)
         return;
     if (spec_fixed_rows(s, SideDecoder) < 0) {
         error_at(spec_pos(s, "fix.past"),
-                 "fix.past is that of new rows, of which there may be any");
+                 "fix.past needs a fixed number of new rows");
         note_at(nowhere, "write fix.target too, or leave fix.past out");
     } else if (spec_fixed_rows(s, SideDecoder)
                <= s->side[SideDecoder].max_len) {
@@ -53,9 +53,8 @@ static void check_learned(Spec *s, const FieldState *state)
     if (rows < 0 || rows > spec_input_learned(s))
         return;
     error_at(spec_pos(s, "fix.source"),
-             "a source of %lld rows has none beside those that are learned",
-             (long long)rows);
-    note_at(nowhere, "fix.source counts the class token: make it more");
+             "a source of %lld rows has only learned rows", (long long)rows);
+    note_at(nowhere, "fix.source includes the class token: raise it");
 }
 
 /* Checks that fix.batch is at least the beam size, because a beam search
@@ -68,10 +67,10 @@ static void check_batch(Spec *s, const FieldState *state)
     if (s->search_beam <= s->fix.batch)
         return;
     error_at(spec_pos(s, "fix.batch"),
-             "a beam of %lld is as many sequences, not %lld",
+             "search.beam (%lld) is more than fix.batch (%lld)",
              (long long)s->search_beam, (long long)s->fix.batch);
     note_at(spec_pos(s, "search.beam"),
-            "make search.beam at most as much, or leave fix.batch out");
+            "lower search.beam, or leave fix.batch out");
 }
 
 /* clang-format off */

@@ -25,7 +25,7 @@ static void check_causal(Spec *s, const FieldState *state)
         note_at(nowhere, "write [causal, {window: %lld}]",
                 (long long)m->window);
     else
-        note_at(nowhere, "kind: encoder has rows that see each other");
+        note_at(nowhere, "for rows that see each other, use kind: encoder");
 }
 
 static void check_prefix(Spec *s, const FieldState *state)
@@ -36,8 +36,7 @@ static void check_prefix(Spec *s, const FieldState *state)
     if (!m->prefix || m->causal)
         return;
     error_at(spec_pos(s, mask_key(SideEncoder)),
-             "prefix is the part that a "
-             "causal mask does not hide; here is none");
+             "prefix needs a causal mask, which is missing here");
     note_at(nowhere, "write [causal, prefix]");
 }
 
@@ -62,8 +61,8 @@ static void check_mask_file(Spec *s, const FieldState *state)
         if (!m->file || (m->file_rows == rows && m->file_columns == columns))
             continue;
         error_at(spec_pos(s, mask_key(i)),
-                 "the mask's file has %lld rows of "
-                 "%lld; it must have %lld of %lld, as max_len",
+                 "the mask's file is %lld x %lld; max_len requires %lld x "
+                 "%lld",
                  (long long)m->file_rows, (long long)m->file_columns,
                  (long long)rows, (long long)columns);
     }
@@ -108,12 +107,12 @@ static void check_details(Spec *s, const FieldState *state, const char *of,
         if (row == last)
             continue;
         last = row;
-        error_at(s->field_pos[row], "%s has a meaning for %s %s only",
-                 fields[row].key, join_forms(a, link->when), forms);
+        error_at(s->field_pos[row], "%s applies to %s %s only", fields[row].key,
+                 join_forms(a, link->when), forms);
         if (spec_has(s, of))
             note_at(spec_pos(s, of), "%s is here", of);
         else
-            note_at(nowhere, "%s is %s, as nothing is said", of, word);
+            note_at(nowhere, "%s is %s by default", of, word);
     }
     arena_free(a);
 }
@@ -166,10 +165,10 @@ static void check_rotary(Spec *s, const FieldState *state)
             continue;
         if (!set && dims % 2) {
             error_at(spec_pos(s, key),
-                     "rotary positions turn pairs of columns: "
-                     "%lld is odd",
+                     "rotary positions rotate pairs of columns, but %lld is "
+                     "odd",
                      (long long)dims);
-            note_at(nowhere, "give an even %s, or positions.dims",
+            note_at(nowhere, "write an even %s, or set positions.dims",
                     s->latent_kv > 0 ? "attention.latent.rope_dims" : "d_k");
             return;
         }
@@ -179,8 +178,7 @@ static void check_rotary(Spec *s, const FieldState *state)
                  "positions.dims (%lld%s) is more than d_k "
                  "(%lld)",
                  (long long)s->pos_dims,
-                 s->pos_dims % 2 ? ", of which an odd number turns one more"
-                                 : "",
+                 s->pos_dims % 2 ? ", rounded up to an even number" : "",
                  (long long)side->d_k);
         return;
     }
@@ -243,16 +241,18 @@ static void check_mix_mask(const Spec *s, Side side)
         || below_mix(s, key))
         return;
     if (s->mix == MixRecurrent) {
-        error_at(spec_pos(s, key), "a recurrent layer has no mask: its state "
-                                   "has seen the rows before, and these alone");
+        error_at(spec_pos(s, key),
+                 "a recurrent layer has no mask: its state depends on all "
+                 "earlier rows");
         note_at(spec_pos(s, "mix.type"),
-                "mix is here; mix.direction says from which end it goes");
+                "mix is here; mix.direction sets the direction of the scan");
         return;
     }
-    error_at(spec_pos(s, key), "a convolution has no mask: it reads the rows "
-                               "of its kernel, and these alone");
+    error_at(spec_pos(s, key),
+             "a convolution has no mask: it reads only the rows of its "
+             "kernel");
     note_at(spec_pos(s, "mix.type"),
-            "mix is here; mix.kernel says how many rows there are");
+            "mix is here; mix.kernel sets the number of rows");
 }
 
 /* Rejects positions that change attention scores, queries or keys, because the
@@ -267,11 +267,12 @@ static void check_mix_positions(const Spec *s)
     if (!scores || s->kind == KindEncoderDecoder || below_mix(s, key))
         return;
     error_at(spec_pos(s, key),
-             "these positions are those of attention's scores, which a %s has "
-             "not",
+             "these positions change attention scores, which a %s does not "
+             "have",
              s->mix == MixRecurrent ? "recurrent layer" : "convolution");
-    note_at(spec_pos(s, "mix.type"), "mix is here; positions: none needs no "
-                                     "more than the order of the rows");
+    note_at(spec_pos(s, "mix.type"),
+            "mix is here; write positions: none, as the order of rows is "
+            "enough");
 }
 
 /* Checks that a kernel reaches fewer than max_len rows: to each side in an
@@ -286,8 +287,8 @@ static void check_reach(const Spec *s, Side side)
     if (!has_layers(s, side) || reach == 0 || reach < max_len)
         return;
     error_at(spec_pos(s, "mix.kernel"),
-             "a kernel that reaches %lld rows reads none at its ends, where a "
-             "sequence has %lld at most",
+             "the kernel reaches %lld rows away, but a sequence has at most "
+             "%lld",
              (long long)reach, (long long)max_len);
     note_at(spec_pos(s, key), "max_len is here");
 }
@@ -300,17 +301,19 @@ static void check_convolution_parts(const Spec *s)
 
     if (s->mix_pointwise && !s->mix_depthwise) {
         error_at(spec_pos(s, "mix.pointwise"),
-                 "a convolution of all columns is a product already");
-        note_at(nowhere, "mix.depthwise: true is one of each column by itself");
+                 "mix.pointwise needs a depthwise convolution");
+        note_at(nowhere,
+                "write mix.depthwise: true, or leave mix.pointwise out");
     }
     if (s->mix_gated && !product) {
         error_at(spec_pos(s, "mix.gated"), "mix.gated needs a product");
-        note_at(nowhere, "mix.pointwise: true has one");
+        note_at(nowhere, "write mix.pointwise: true to add one");
     }
     if (s->mix_inner > 0 && !product) {
-        error_at(spec_pos(s, "mix.inner"), "mix.inner needs products: a column "
-                                           "alone does not change the width");
-        note_at(nowhere, "mix.pointwise: true has them");
+        error_at(spec_pos(s, "mix.inner"),
+                 "mix.inner needs products: a depthwise convolution keeps "
+                 "the width");
+        note_at(nowhere, "write mix.pointwise: true to add them");
     }
 }
 
@@ -318,13 +321,13 @@ static void check_convolution(const Spec *s)
 {
     if (s->mix_kernel % 2 == 0 && has_layers(s, SideEncoder)) {
         error_at(spec_pos(s, "mix.kernel"),
-                 "mix.kernel (%lld) must be odd in an encoder, where a row has "
-                 "as many on either side",
+                 "mix.kernel (%lld) must be odd in an encoder, to be "
+                 "centred on its row",
                  (long long)s->mix_kernel);
     }
     if (s->mix_kernel == 1 && s->mix_dilation > 1)
-        error_at(spec_pos(s, "mix.dilation"), "mix.dilation has no meaning for "
-                                              "a kernel of one row");
+        error_at(spec_pos(s, "mix.dilation"),
+                 "mix.dilation has no effect on a kernel of one row");
     check_reach(s, SideEncoder);
     check_reach(s, SideDecoder);
     check_convolution_parts(s);
@@ -360,18 +363,18 @@ static void check_parallel(Spec *s, const FieldState *state)
     const bool in_front = s->norm_place == PlacePre
                        || s->norm_place == PlaceBoth;
     if (s->parallel != ParallelNone && !in_front) {
-        error_at(spec_pos(s, "parallel"), "parallel parts need norms in front "
-                                          "of them");
+        error_at(spec_pos(s, "parallel"),
+                 "parallel needs norm.place: pre or both");
         note_at(spec_pos(s, "norm.place"), "set norm.place: pre");
     }
     if (s->parallel != ParallelNone && s->residual != ResidualAdd) {
-        error_at(spec_pos(s, "parallel"), "parallel parts are added to the "
-                                          "rows that they read");
+        error_at(spec_pos(s, "parallel"),
+                 "parallel needs residual connections");
         note_at(spec_pos(s, "residual.type"), "set residual: add");
     }
     if (s->parallel == ParallelShared && !s->norm_attention)
-        error_at(spec_pos(s, "norm.attention"), "parallel parts that share a "
-                                                "norm need it");
+        error_at(spec_pos(s, "norm.attention"),
+                 "parallel: shared needs norm.attention: true");
 }
 
 /* ---- what comes out ---- */
@@ -383,14 +386,15 @@ static void check_head(Spec *s, const FieldState *state)
     if (is(state, "head.type", StateOff))
         return;
     if ((!encoder && s->head != HeadDefault && s->head != HeadLogits)) {
-        error_at(spec_pos(s, "head.type"), "a decoder's head gives logits");
-        note_at(nowhere, "kind: encoder with masking: causal is a decoder "
-                         "that is read, not written");
+        error_at(spec_pos(s, "head.type"), "a decoder's head must be logits");
+        note_at(nowhere,
+                "for another head, use kind: encoder with masking: causal");
     } else if (encoder && real) {
-        error_at(spec_pos(s, "head.type"), "rows of numbers have no "
-                                           "vocabulary to give logits of");
-        note_at(nowhere, "head: {type: token_classify, classes: n} has "
-                         "classes of its own");
+        error_at(spec_pos(s, "head.type"),
+                 "head: logits needs a vocabulary, which input: real does "
+                 "not have");
+        note_at(nowhere,
+                "for classes, write head: {type: token_classify, classes: n}");
     }
 }
 
@@ -401,14 +405,14 @@ static void check_pool(Spec *s, const FieldState *state)
     if (s->kind != KindEncoder)
         return;
     if (pools && s->head_pool == PoolNone)
-        error_at(spec_pos(s, "head.pool"), "this head needs a way to pool: "
-                                           "mean, class, last or max");
+        error_at(spec_pos(s, "head.pool"),
+                 "this head needs head.pool: mean, class, last or max");
     if (!pools && is(state, "head.pool", StateSet) && s->head_pool != PoolNone)
-        error_at(spec_pos(s, "head.pool"), "head.pool has a meaning for the "
-                                           "heads pool and classify only");
+        error_at(spec_pos(s, "head.pool"),
+                 "head.pool applies to the heads pool and classify only");
     if (s->head != HeadPool && s->head_normalize)
-        error_at(spec_pos(s, "head.normalize"), "head.normalize has a meaning "
-                                                "for the head pool only");
+        error_at(spec_pos(s, "head.normalize"),
+                 "head.normalize applies to the head pool only");
 }
 
 static void check_classes(Spec *s, const FieldState *state)
@@ -423,8 +427,8 @@ static void check_classes(Spec *s, const FieldState *state)
         note_at(nowhere, "it must be the number of classes");
     } else {
         error_at(spec_pos(s, "head.classes"),
-                 "head.classes has a meaning for "
-                 "the heads classify and token_classify only");
+                 "head.classes applies to the heads classify and "
+                 "token_classify only");
     }
 }
 
@@ -438,10 +442,9 @@ static void check_dense(Spec *s, const FieldState *state)
     for (int i = 0; i < 3 && s->head_width < 1; i++) {
         if (!is(state, details[i], StateSet))
             continue;
-        error_at(spec_pos(s, details[i]), "%s needs a head.dense.width",
+        error_at(spec_pos(s, details[i]), "%s needs head.dense.width",
                  details[i]);
-        note_at(nowhere, "the dense layer of a head is as wide as d_model, as "
-                         "a rule");
+        note_at(nowhere, "the usual value is d_model");
         return;
     }
 }
@@ -453,14 +456,15 @@ static void check_project(Spec *s, const FieldState *state)
         return;
     if (is(state, "embedding.bias", StateSet))
         error_at(spec_pos(s, "embedding.bias"),
-                 "embedding.bias needs a product: embedding.project");
+                 "embedding.bias needs embedding.project: sum or tokens");
     if (s->embed_width == s->d_model)
         return;
     error_at(spec_pos(s, "embedding.width"),
-             "without a product embedding.width (%lld) must be d_model (%lld)",
+             "without embedding.project, embedding.width (%lld) must be "
+             "d_model (%lld)",
              (long long)s->embed_width, (long long)s->d_model);
     note_at(spec_pos(s, "embedding.project"),
-            "embedding.project: sum, or tokens, has one");
+            "write embedding.project: sum, or tokens");
 }
 
 /* Checks that the embedding and the head have the same width if logits are
@@ -473,11 +477,9 @@ static void check_tied_width(Spec *s, const FieldState *state)
         || head == s->embed_width)
         return;
     error_at(spec_pos(s, "embedding.tie"),
-             "logits of rows of %lld numbers cannot be tied to embeddings of "
-             "%lld",
+             "logits from %lld columns cannot be tied to embeddings of %lld",
              (long long)head, (long long)s->embed_width);
-    note_at(nowhere, "head.dense.width: %lld has rows of that width",
-            (long long)s->embed_width);
+    note_at(nowhere, "set head.dense.width: %lld", (long long)s->embed_width);
 }
 
 /* clang-format off */

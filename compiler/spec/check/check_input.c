@@ -11,35 +11,35 @@ static void check_input(Spec *s, const FieldState *state)
     if (is(state, "input.type", StateOff))
         return;
     if (s->input == InputTokens && s->input_width > 0) {
-        error_at(spec_pos(s, "input.width"), "input.width has no meaning for "
-                                             "tokens");
+        error_at(spec_pos(s, "input.width"),
+                 "input.width applies to input: real only");
         note_at(nowhere, "write input: {type: real, width: %lld}",
                 (long long)s->input_width);
     }
     if (s->input == InputTokens && s->input_class_token) {
-        error_at(spec_pos(s, "input.class_token"), "input.class_token has no "
-                                                   "meaning for tokens");
-        note_at(nowhere, "a class token among tokens is one of the ids");
+        error_at(spec_pos(s, "input.class_token"),
+                 "input.class_token applies to input: real only");
+        note_at(nowhere, "for tokens, the class token is one of the ids");
     }
     if (s->input_distillation_token && !s->input_class_token) {
         error_at(spec_pos(s, "input.distillation_token"),
-                 "a distillation token stands behind a class token");
+                 "input.distillation_token needs a class token");
         note_at(nowhere, "write input.class_token: true too");
     }
     if (s->input == InputTokens)
         return;
     if (spec_input_learned(s) > s->side[SideEncoder].max_len)
         error_at(spec_pos(s, "max_len.source"),
-                 "max_len is %lld, %d rows are learned",
+                 "max_len is %lld, but there are %d learned rows",
                  (long long)s->side[SideEncoder].max_len,
                  spec_input_learned(s));
     if (s->input_width == 0) {
         error_at(spec_pos(s, "input.width"), "input.width is missing");
-        note_at(nowhere, "it must be the number of numbers in a row");
+        note_at(nowhere, "it must be the number of columns of an input row");
     }
     if (s->embed_types > 0)
-        error_at(spec_pos(s, "embedding.types"), "embedding.types has no "
-                                                 "meaning for rows of numbers");
+        error_at(spec_pos(s, "embedding.types"),
+                 "embedding.types applies to input: tokens only");
 }
 
 /* Returns true if all numbers are integers; otherwise reports an error. */
@@ -49,7 +49,7 @@ static bool are_counts(const Spec *s, const char *key, const SpecReals *x)
         const double n = x->at[i];
         if (n >= floor(n) && n <= floor(n))
             continue;
-        error_at(spec_pos(s, key), "%s are integers, not %g", key, n);
+        error_at(spec_pos(s, key), "%s must be integers, found %g", key, n);
         return false;
     }
     return true;
@@ -68,25 +68,26 @@ static void check_front(Spec *s, const FieldState *state)
         || !are_counts(s, "input.strides", &s->input_strides))
         return;
     if (s->input == InputTokens && s->input_kernels.n > 0) {
-        error_at(spec_pos(s, "input.kernels"), "input.kernels has no meaning "
-                                               "for tokens");
+        error_at(spec_pos(s, "input.kernels"),
+                 "input.kernels applies to input: real only");
         note_at(nowhere, "write input: {type: real, width: .., kernels: ..}");
     } else if (s->input_kernels.n > MostConvolutions) {
         error_at(spec_pos(s, "input.kernels"),
-                 "input.kernels are %lld convolutions, at most %d may be",
+                 "input.kernels has %lld convolutions; at most %d are "
+                 "allowed",
                  (long long)s->input_kernels.n, MostConvolutions);
     } else if (s->input_strides.n > 0
                && s->input_strides.n != s->input_kernels.n) {
         error_at(spec_pos(s, "input.strides"),
-                 "there are %lld strides of %lld convolutions",
+                 "there are %lld strides for %lld convolutions",
                  (long long)s->input_strides.n, (long long)s->input_kernels.n);
-        note_at(spec_pos(s, "input.kernels"), "each kernel has one");
+        note_at(spec_pos(s, "input.kernels"), "each kernel needs one stride");
     } else if (frames > 65536 || s->input_width % frames) {
         error_at(spec_pos(s, "input.width"),
-                 "a row of %lld numbers does not have %lld frames alike",
+                 "a row of %lld numbers cannot be split into %lld frames",
                  (long long)s->input_width, (long long)frames);
-        note_at(spec_pos(s, "input.strides"), "the strides' product is that of "
-                                              "the rows that become one");
+        note_at(spec_pos(s, "input.strides"),
+                "the number of frames is the product of the strides");
     }
 }
 
@@ -123,14 +124,15 @@ static void check_patches(const Spec *s)
         note_at(spec_pos(s, "input.image"), "the image is here");
     } else if (s->input_width > 0 && fabs(width - (double)s->input_width) > 0) {
         error_at(spec_pos(s, "input.width"),
-                 "input.width is %lld, a patch has %g x %g x %g = %g numbers",
+                 "input.width is %lld, but a patch has %g x %g x %g = %g "
+                 "numbers",
                  (long long)s->input_width, image[0], patch[0], patch[1],
                  width);
         note_at(spec_pos(s, "input.patch"), "the patch is here");
     } else if (rows > (double)most) {
         error_at(spec_pos(s, "max_len.source"),
-                 "an image has %g rows%s, max_len is %lld", rows,
-                 s->input_class_token ? " with those that are learned" : "",
+                 "an image has %g rows%s, but max_len is %lld", rows,
+                 s->input_class_token ? " including the learned ones" : "",
                  (long long)most);
         note_at(spec_pos(s, "input.image"), "the image is here");
     }
@@ -145,11 +147,11 @@ static void check_image(Spec *s, const FieldState *state)
     if (s->input == InputTokens) {
         error_at(spec_pos(s,
                           s->input_image.n > 0 ? "input.image" : "input.patch"),
-                 "an image has no meaning for tokens");
+                 "an image needs input: real");
         note_at(nowhere, "write input: {type: real, width: .., image: ..}");
     } else if (s->input_kernels.n > 0) {
-        error_at(spec_pos(s, "input.kernels"), "input.kernels are of frames, "
-                                               "not of an image");
+        error_at(spec_pos(s, "input.kernels"),
+                 "input.kernels cannot be combined with an image");
     } else if (is_list(s, "input.image", &s->input_image, 3,
                        "[channels, height, width]")
                && is_list(s, "input.patch", &s->input_patch, 2,

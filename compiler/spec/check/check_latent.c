@@ -18,9 +18,8 @@ static void check_latent_details(const Spec *s, const FieldState *state)
             || (spec_has(s, LATENT "kv_rank")
                 && at.src->rank < spec_pos(s, LATENT "kv_rank").src->rank))
             continue;
-        error_at(at, "%s has a meaning for latent attention only", details[i]);
-        note_at(nowhere, LATENT "kv_rank is the width of what its keys and "
-                                "values are made of");
+        error_at(at, "%s applies to latent attention only", details[i]);
+        note_at(nowhere, LATENT "kv_rank turns it on");
         return;
     }
 }
@@ -34,7 +33,7 @@ static void check_latent_heads(const Spec *s, Side side)
         return;
     if (p->h_kv != p->h) {
         error_at(spec_pos(s, key),
-                 "latent attention makes keys and values for each head: %s "
+                 "latent attention has keys and values for each head: %s "
                  "(%lld) must be h (%lld)",
                  key, (long long)p->h_kv, (long long)p->h);
         note_at(spec_pos(s, LATENT "kv_rank"), LATENT "kv_rank is here");
@@ -42,11 +41,10 @@ static void check_latent_heads(const Spec *s, Side side)
     if (s->latent_rope < p->d_k)
         return;
     error_at(spec_pos(s, LATENT "rope_dims"),
-             LATENT "rope_dims (%lld) leaves a head no key of its own: d_k is "
-                    "%lld",
+             LATENT "rope_dims (%lld) must be less than d_k (%lld)",
              (long long)s->latent_rope, (long long)p->d_k);
     note_at(spec_pos(s, side_key(s, "d_k", side)),
-            "d_k is both, a head's own columns and those that all share");
+            "d_k includes the columns that all heads share");
 }
 
 /* Checks that rotary positions rotate only those columns of a key that all
@@ -59,10 +57,10 @@ static void check_turned(const Spec *s, const FieldState *state)
         return;
     if (s->latent_rope == 0) {
         error_at(spec_pos(s, "positions.type"),
-                 "rotary positions turn the columns of a key that all heads "
-                 "share, and there are none");
+                 "rotary positions rotate the key columns that all heads "
+                 "share, but there are none");
         note_at(spec_pos(s, LATENT "kv_rank"),
-                LATENT "rope_dims says how many; latent attention is here");
+                LATENT "rope_dims sets their number; latent attention is here");
         return;
     }
     if (is(state, "positions.dims", StateUnset))
@@ -70,7 +68,7 @@ static void check_turned(const Spec *s, const FieldState *state)
     error_at(spec_pos(s, "positions.dims"),
              "positions.dims (%lld%s) is more than " LATENT "rope_dims (%lld)",
              (long long)s->pos_dims,
-             s->pos_dims % 2 ? ", of which an odd number turns one more" : "",
+             s->pos_dims % 2 ? ", rounded up to an even number" : "",
              (long long)s->latent_rope);
 }
 
@@ -87,8 +85,8 @@ void check_latent(Spec *s, const FieldState *state)
     check_turned(s, state);
     if (s->norm_qk == QkNone)
         return;
-    error_at(spec_pos(s, "norm.qk"), "latent attention has its norms in front "
-                                     "of queries and keys");
+    error_at(spec_pos(s, "norm.qk"),
+             "norm.qk cannot be combined with latent attention");
     note_at(spec_pos(s, LATENT "kv_rank"),
             "leave norm.qk out; latent attention is here");
 }

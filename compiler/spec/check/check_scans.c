@@ -11,9 +11,9 @@ static void check_ahead(const Spec *s)
         if (row->mix != MixRecurrent || row->mix_direction == ScanForward)
             continue;
         error_at(spec_pos(row, "mix.direction"),
-                 "a decoder goes forward: it cannot see what it has not "
+                 "a decoder scans forward: it cannot see what it has not "
                  "written yet");
-        note_at(nowhere, "kind: encoder has rows that are all there");
+        note_at(nowhere, "for other directions, use kind: encoder");
         return;
     }
 }
@@ -45,7 +45,7 @@ static void check_sources(const Spec *s)
     if (n != m) {
         error_at(spec_pos(s, "mix.start"),
                  "a decoder of %lld layers cannot start with the states of "
-                 "%lld",
+                 "%lld encoder layers",
                  (long long)m, (long long)n);
         note_at(spec_pos(s, "N"), "N is here");
         return;
@@ -56,8 +56,8 @@ static void check_sources(const Spec *s)
             || same_cell(spec_layer(s, SideEncoder, i), b))
             continue;
         error_at(spec_pos(b, "mix.start"),
-                 "layer %lld of the encoder leaves no state like that of the "
-                 "decoder's",
+                 "layers %lld of the encoder and decoder have different "
+                 "kinds of state",
                  (long long)i);
         return;
     }
@@ -79,9 +79,10 @@ static void check_start(const Spec *s)
         check_sources(s);
     } else if (!spec_any_layer(s, SideDecoder, sees_source)) {
         error_at(spec_pos(spec_layer(s, SideDecoder, 0), "attention.cross"),
-                 "without cross-attention a decoder knows nothing of its "
+                 "without cross-attention the decoder does not see its "
                  "source");
-        note_at(nowhere, "mix: {type: recurrent, start: source} tells it");
+        note_at(nowhere,
+                "write mix: {type: recurrent, start: source} to pass it on");
     }
 }
 

@@ -67,8 +67,8 @@ static void check_kv(Spec *s, const FieldState *state)
         error_at(spec_pos(s, key), "%s (%lld) does not divide h (%lld)", key,
                  (long long)side->h_kv, (long long)side->h);
         note_at(spec_pos(s, side_key(s, "h", i)),
-                "each head of keys serves "
-                "as many heads of queries; h is here");
+                "each key head serves the same number of query heads; h is "
+                "here");
     }
 }
 
@@ -115,7 +115,7 @@ static void check_identity_bias(Spec *s, const FieldState *state)
                  "%s is true, but there is no such "
                  "projection",
                  row[i].key);
-        note_at(nowhere, "leave the bias out, or the projection in");
+        note_at(nowhere, "leave the bias out, or add the projection");
     }
     (void)state;
 }
@@ -194,7 +194,7 @@ static bool drop_ties(Spec *s)
         error_at(tie, "this kind of model has only %s",
                  s->kind == KindEncoder
                      ? "the source's matrix: nothing can be tied"
-                     : "the target's matrix and that of the logits");
+                     : "the matrices of the target and of the logits");
         return false;
     }
     s->embed_tie &= there;
@@ -211,7 +211,7 @@ static void check_tie(Spec *s, const FieldState *state)
     if (is(state, "embedding.tie", StateOff) || !drop_ties(s))
         return;
     if (s->embed_tie && !(s->embed_tie & (s->embed_tie - 1))) {
-        error_at(tie, "one matrix cannot be tied alone");
+        error_at(tie, "embedding.tie needs at least two matrices");
         note_at(nowhere, "name two or more of source, target, logits, or "
                          "leave embedding.tie out");
     } else if (both && s->kind == KindEncoderDecoder

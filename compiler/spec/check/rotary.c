@@ -188,8 +188,8 @@ static void check_count(const Spec *s, const char *key, const SpecReals *list)
         if (!has_layers(s, side) || list->n == pairs)
             continue;
         error_at(spec_pos(s, key),
-                 "%s has %lld numbers; it must have %lld, one for each "
-                 "pair of the columns that turn",
+                 "%s has %lld numbers; it must have %lld, one for each pair "
+                 "of rotated columns",
                  key, (long long)list->n, (long long)pairs);
         return;
     }

@@ -103,19 +103,19 @@ static void idle_row(const WeightNames *m, const char *thing, const NamedRow *n)
 {
     if (begins_weight(m, n->ours)) {
         error_at(n->key,
-                 "'%s' changes nothing: longer rows name all of its "
-                 "weights",
+                 "'%s' has no effect: rows with longer names cover all of "
+                 "its weights",
                  quote(n->ours));
         note_at(nowhere, "leave this row out, or the longer ones");
         return;
     }
     const char *near = nearest_weight(m, n->ours);
-    error_at(n->key, "'%s' begins no name of %s of this model", quote(n->ours),
-             thing);
+    error_at(n->key, "no name of %s in this model begins with '%s'", thing,
+             quote(n->ours));
     if (tied(m->spec, n->ours))
         note_at(spec_pos(m->spec, "embedding.tie"),
-                "leave this row out: it is "
-                "one tensor with others, by what is said here");
+                "leave this row out: embedding.tie makes it one tensor with "
+                "others");
     else if (near)
         note_at(nowhere, "did you mean '%s'?", near);
     else
@@ -154,9 +154,8 @@ static void check_idle(const WeightNames *m, const char *what,
     }
     if (first)
         warning_at(first->key,
-                   "%d %s say nothing of the model that --set makes; this is "
-                   "the first",
-                   idle, what);
+                   "--set leaves %d %s without effect; this is the first", idle,
+                   what);
 }
 
 static void check_name_rows(const WeightNames *m)
@@ -222,11 +221,10 @@ static void same_elements(const Origin *x, const Origin *y)
               && (at->row->key.src != other->row->key.src
                   || at->row->key.line != other->row->key.line);
 
-    error_at(at->row->key, "'%s' would be the same elements of '%s' as '%s'",
+    error_at(at->row->key, "'%s' would use the same elements of '%s' as '%s'",
              quote(at->weight), quote(at->from.name), quote(other->weight));
     note_at(apart ? other->row->key : nowhere,
-            "name another tensor; matrices "
-            "that are one are said by embedding.tie");
+            "name another tensor; to share a matrix, use embedding.tie");
 }
 
 static const char *shape_text(Arena *a, const WeightName *w)
@@ -246,11 +244,13 @@ static bool same_shape(const WeightName *x, const WeightName *y)
 /* Reports two layers of different shapes that share one tensor. */
 static void other_shape(Arena *a, const Origin *x, const Origin *y)
 {
-    error_at(x->row->key, "'%s' would be '%s' and '%s', which is %s, not %s",
+    error_at(x->row->key,
+             "'%s' would be both '%s' and '%s', which is %s, not %s",
              quote(x->from.name), quote(x->weight), quote(y->weight),
              shape_text(a, y->of), shape_text(a, x->of));
-    note_at(nowhere, "layers of other sizes have tensors of their own: {i} in "
-                     "what is theirs");
+    note_at(nowhere,
+            "layers of different sizes need different tensors: add {i} to "
+            "the tensor's name");
 }
 
 static void check_origins(const WeightNames *m, const Origin *at, int n)
@@ -321,11 +321,12 @@ static void check_tied(const Spec *s, const WeightName *w)
         || by_name.here->dtype == by_name.logits->dtype)
         return;
     error_at(by_name.logits->pos,
-             "'%s' is %s here, '%s' is %s: they are one table",
+             "'%s' is %s here, but '%s' is %s, and they are one table",
              quote(by_name.logits->key), dtype_word[by_name.logits->dtype],
              quote(by_name.here->key), dtype_word[by_name.here->dtype]);
-    note_at(by_name.here->pos, "leave one of them out, it holds for both, by "
-                               "embedding.tie; the other is here");
+    note_at(by_name.here->pos,
+            "leave one out: embedding.tie applies it to both; the other is "
+            "here");
 }
 
 static void check_dtypes(const WeightNames *all)

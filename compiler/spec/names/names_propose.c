@@ -336,8 +336,8 @@ typedef struct {
 static void put_row(Rows *r, const char *ours, const char *theirs)
 {
     if (r->rows++ == 0)
-        fprintf(stderr, "attnc: note: the file has other names; by their looks "
-                        "these rows are for the spec:\n"
+        fprintf(stderr, "attnc: note: the file has other names; these rows of "
+                        "the spec seem to fit:\n"
                         "names:\n");
     fprintf(stderr, "  %s: %s\n", ours, theirs);
 }

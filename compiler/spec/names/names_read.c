@@ -35,19 +35,21 @@ static bool read_slices(Arena *a, const Yaml *ours, SpecName *n, const Yaml *v)
     if (n->nparts)
         return refuse(v, "rows or columns, not both");
     if (v->kind != YamlList || v->items.n < 2 || v->items.n > MostParts)
-        return refuse(v, "parts are a list of 2 names or more, as [q, k, v]");
+        return refuse(
+            v, "parts must be a list of at least two names, such as [q, k, v]");
     const char **part = arena_alloc(a, (size_t)v->items.n * sizeof *part);
     for (int i = 0; i < v->items.n; i++) {
         const Yaml *item = v->items.at[i];
         if (item->kind != YamlScalar || !*item->text)
-            return refuse(item, "a part is the name of a weight");
+            return refuse(item, "a part must be the name of a weight");
         part[i] = arena_printf(a, "%s.%s", ours->text, item->text);
         if (!has_slices(part[i]))
-            return refuse(item, "only projections of attention, w1, w2 and "
-                                "w3 share tensors");
+            return refuse(
+                item,
+                "only attention projections, w1, w2 and w3 can share a tensor");
         for (int j = 0; j < i; j++)
             if (!strcmp(part[j], part[i]))
-                return refuse(item, "this part is there twice");
+                return refuse(item, "this part is listed twice");
     }
     n->parts = part;
     n->nparts = v->items.n;
@@ -153,16 +155,15 @@ static bool read_name_map(Arena *a, const Yaml *ours, const Yaml *map,
             return false;
     const bool changed = n->transpose >= 0 || n->scales || n->adds;
     if (n->is_constant && (n->theirs || n->nparts || changed))
-        return refuse(map, "what is filled is not in the file: fill stands "
-                           "alone");
+        return refuse(map,
+                      "fill cannot be combined with a tensor or changes to it");
     if (!n->theirs && (n->nparts || n->groups != 1))
-        return refuse(map, "rows, columns and groups need the tensor that "
-                           "they are of");
+        return refuse(map, "rows, columns and groups need a tensor");
     if (n->groups != 1 && !n->nparts)
         return refuse(map, "groups need rows or columns");
     if (n->theirs || n->is_constant || changed)
         return true;
-    error_at(map->pos, "this row says nothing");
+    error_at(map->pos, "this row has no effect");
     note_at((Pos){ 0 }, "a row of names is %s", wants);
     return false;
 }
@@ -174,7 +175,7 @@ static bool good_name(const Yaml *n)
 
     if (bytes && bytes <= MostNameBytes)
         return true;
-    error_at(n->pos, "a name of weights has 1 to %d bytes", MostNameBytes);
+    error_at(n->pos, "a weight's name must have 1 to %d bytes", MostNameBytes);
     return false;
 }
 
@@ -183,12 +184,13 @@ static bool good_pair(const Yaml *ours, const SpecName *n)
     bool mine = strstr(n->ours, "{i}"), expert = strstr(n->ours, "{e}");
 
     if (!known_prefix(n->ours)) {
-        error_at(ours->pos, "'%s' begins no name of a weight", quote(n->ours));
+        error_at(ours->pos, "no weight's name begins with '%s'",
+                 quote(n->ours));
         note_at((Pos){ 0 }, "`attnc fields` lists the names");
     } else if (n->theirs && strstr(n->theirs, "{i}") && !mine) {
-        error_at(n->pos, "{i} must stand in the weight's name too");
+        error_at(n->pos, "{i} must be in the weight's name too");
     } else if (n->theirs && strstr(n->theirs, "{e}") && !expert) {
-        error_at(n->pos, "{e} must stand in the weight's name too");
+        error_at(n->pos, "{e} must be in the weight's name too");
     } else {
         return true;
     }
@@ -205,7 +207,7 @@ static void add_row(Arena *a, Spec *s, const Yaml *ours, const SpecName *name)
     if (i == s->names.n) {
         vec_push(a, &s->names, *name);
     } else if (s->names.at[i].key.src == name->key.src) {
-        error_at(name->key, "'%s' has a row before this", quote(name->ours));
+        error_at(name->key, "'%s' has two rows", quote(name->ours));
         note_at(s->names.at[i].key, "keep one of them; the other is here");
     } else {
         s->names.at[i] = *name;

@@ -231,11 +231,9 @@ static void finish(Explain *e, const KeyValue *k, const char *ours)
     else if (off(e, key))
         leave_out(e, k,
                   arena_printf(e->arena,
-                               "%s has no meaning for this kind of "
-                               "model",
-                               key));
+                               "%s does not apply to this kind of model", key));
     else
-        leave_out(e, k, arena_printf(e->arena, "%s is given already", key));
+        leave_out(e, k, arena_printf(e->arena, "%s is set already", key));
 }
 
 /* Returns another tool's value as a spec writes it. */
@@ -292,7 +290,7 @@ static void explain_true(Explain *e, const KeyValue *k, const Hint *h)
     const bool no = is_text(k->value, "false");
 
     if (no && !h->more) {
-        leave_out(e, k, "false says nothing that is not so by itself");
+        leave_out(e, k, "false is the default");
         return;
     }
     put_line(e, k, no ? h->more : h->ours);
@@ -315,7 +313,7 @@ static void explain_tie(Explain *e, const KeyValue *k)
     };
 
     if (is_text(k->value, "false")) {
-        leave_out(e, k, "false says nothing that is not so by itself");
+        leave_out(e, k, "false is the default");
     } else if (e->kind == KindEncoder || e->kind == KindAttention) {
         leave_out(e, k, "this kind of model has nothing to tie");
     } else {
@@ -337,7 +335,7 @@ static void explain_factor(Explain *e, const KeyValue *k, const Hint *h)
         return;
     }
     error_at(k->key->pos, "unknown key '%s'", quote(k->path));
-    note_at(nowhere, "%s is this times d_model", h->ours);
+    note_at(nowhere, "set %s to this value times d_model", h->ours);
 }
 
 static void explain_format(Explain *e, const KeyValue *k, const Hint *h)
@@ -469,8 +467,9 @@ static bool explain_map(Explain *e, const KeyValue *k)
     if (!known)
         return false;
     error_at(k->key->pos, "unknown key '%s'", quote(k->path));
-    note_at(nowhere, "its keys stand at the top of a spec, those of one side "
-                     "as N.encoder: 6");
+    note_at(nowhere,
+            "its keys belong at the top of a spec, those of one side as "
+            "N.encoder: 6");
     for (int i = 0; i < map->keys.n; i++) {
         const Yaml *key = map->keys.at[i];
         const char *path = arena_printf(e->arena, "%s.%s", k->path, key->text);

@@ -27,8 +27,9 @@ static bool take_row(Pattern *p, const Yaml *row)
         return true;
     }
     error_at(row->pos, "a row of layers is a map of fields");
-    note_at(nowhere, "write {masking: [causal, {window: 512}]}, or {} for a "
-                     "layer as the spec has it");
+    note_at(nowhere,
+            "write {masking: [causal, {window: 512}]}, or {} for a layer "
+            "without changes");
     return false;
 }
 
@@ -104,8 +105,8 @@ static bool check_row_positions(const Pattern *p, const Spec *row)
     if (!adds || row->positions == p->spec->positions)
         return true;
     error_at(spec_pos(row, "positions.type"),
-             "positions of this type are added to the embeddings, which no "
-             "layer does");
+             "positions of this type are added to the embeddings, not in a "
+             "layer");
     note_at(nowhere, "a row may have rotary, alibi, relative, or none");
     return false;
 }
@@ -141,11 +142,11 @@ static bool check_counts(const Pattern *p, const Yaml *value, bool *counted)
     }
     if (*counted ? sum == N : p->row.n <= N)
         return true;
-    error_at(value->pos, "the rows come to %lld layers, N is %lld",
+    error_at(value->pos, "the rows describe %lld layers, but N is %lld",
              (long long)sum, (long long)N);
     note_at(spec_pos(p->spec, side_key(p->spec, "N", p->side)),
-            *counted ? "with repeat they must come to N; without any they go "
-                       "round until N is reached; N is here"
+            *counted ? "with repeat they must add up to N; without it they are "
+                       "repeated up to N; N is here"
                      : "leave rows out; N is here");
     return false;
 }
@@ -204,10 +205,10 @@ static bool check_caches(const Pattern *p, const Yaml *value)
     if (p->side != SideDecoder || n <= ATTN_CACHES)
         return true;
     error_at(value->pos,
-             "the rows differ in window, h_kv, d_k and d_v in %d ways: a model "
-             "has %d caches at most",
+             "the rows have %d combinations of window, h_kv, d_k and d_v; "
+             "at most %d are allowed",
              n, ATTN_CACHES);
-    note_at(nowhere, "give rows the same ones");
+    note_at(nowhere, "give more rows the same values");
     return false;
 }
 
@@ -321,9 +322,11 @@ static bool check_sides(const Yaml *value)
         if (!strcmp(key->text, side_word[SideEncoder])
             || !strcmp(key->text, side_word[SideDecoder]))
             continue;
-        error_at(key->pos, "'%s' stands beside the rows of a stack", key->text);
-        note_at(nowhere, "layers has the keys encoder and decoder, or those "
-                         "of one row for all");
+        error_at(key->pos, "'%s' cannot be next to encoder or decoder",
+                 key->text);
+        note_at(nowhere,
+                "layers must have the keys encoder and decoder, or those of "
+                "one row");
         good = false;
     }
     return good;

@@ -194,8 +194,8 @@ static void assign_dtype(Reader *r, int row, const char *name, const Yaml *key,
         const Yaml *one = old->keys.at[i];
         if (strcmp(one->text, name) != 0 || one->pos.src != key->pos.src)
             continue;
-        error_at(key->pos, "%s.%s is said twice", fields[row].key, quote(name));
-        note_at(one->pos, "it is first said here");
+        error_at(key->pos, "%s.%s is set twice", fields[row].key, quote(name));
+        note_at(one->pos, "it is first set here");
         return;
     }
     Yaml *map = kept_keys(r, old, name, all ? key->pos.src : NULL);
@@ -339,8 +339,8 @@ static void assign(Reader *r, const char *path, const Yaml *key,
              && (type != FieldSpread || value->kind != YamlMap
                  || is_spread_mask(row, value) || !field_group(path))) {
         if (is_own(r, row, value)) {
-            error_at(key->pos, "%s is said twice", path);
-            note_at(r->w.value[row]->pos, "it is first said here");
+            error_at(key->pos, "%s is set twice", path);
+            note_at(r->w.value[row]->pos, "it is first set here");
             return;
         }
         if (type == FieldSpread)

@@ -38,7 +38,7 @@ static void set_off(Load *l, int row)
     field_absent(&fields[row], l->spec);
     if (!written(l, row) || left_out(l, row))
         return;
-    error_at(l->w->value[row]->pos, "%s has no meaning for this kind of model",
+    error_at(l->w->value[row]->pos, "%s does not apply to this kind of model",
              fields[row].key);
     note_at(spec_pos(l->spec, "kind"), "leave it out; kind is here");
 }
@@ -88,8 +88,8 @@ static const char *suggested_line(Load *l, const Field *f)
         return arena_printf(l->arena, "write `%s: %s`, or another name; ",
                             f->key, name);
     if (field_below(f->key, "d_ff") && l->spec->d_model > 0)
-        return arena_printf(l->arena, "write `%s: %lld`, as is usual; ", f->key,
-                            4 * (long long)l->spec->d_model);
+        return arena_printf(l->arena, "write `%s: %lld`, the usual value; ",
+                            f->key, 4 * (long long)l->spec->d_model);
     return "";
 }
 
@@ -232,7 +232,7 @@ static void drop_source(Load *l)
         if (l->state[row] != StateSet || l->w->spread[row]
             || at.src->rank < input.src->rank)
             continue;
-        error_at(at, "%s has no meaning for rows of numbers", keys[i]);
+        error_at(at, "%s does not apply to input: real", keys[i]);
         note_at(input, "input is here");
     }
     s->source = (SpecVocab){ 0 };

@@ -140,8 +140,7 @@ void check_arithmetic(Spec *s, const FieldState *state)
         s->arithmetic = ArithmeticF32;
         return;
     }
-    error_at(here,
-             "arithmetic %s has nothing to compute: %s weights are no integers",
+    error_at(here, "arithmetic %s needs integer weights, but dtype is %s",
              fields[field_row("arithmetic")].words[s->arithmetic],
              dtype_word[d->default_dtype]);
     note_at((Pos){ 0 }, "write dtype: int8, or leave arithmetic out");

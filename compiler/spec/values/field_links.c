@@ -296,9 +296,9 @@ void warn_of_what_stays(Arena *a, const Written *w, const FieldState *state,
     }
     if (source >= 0) { /* once, because a command may load a spec many times */
         const Pos at = w->value[source]->pos;
-        warning_once("%s:%d:%d: %s changes, and what usually follows from it "
-                     "stays as it is written: %s; --set %s lets it follow",
-                     at.src->name, at.line, at.col, fields[source].key, which,
-                     sets);
+        warning_once(
+            "%s:%d:%d: %s changes, but fields that usually follow it stay as "
+            "written: %s; --set %s lets them follow",
+            at.src->name, at.line, at.col, fields[source].key, which, sets);
     }
 }

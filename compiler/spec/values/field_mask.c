@@ -44,7 +44,8 @@ static bool read_cells(MaskFile *m, const char *line, const char *end,
             m->cell[m->n++] = *c == '1';
         } else if (!*c || !strchr(" \t,\r", *c)) {
             error_at((Pos){ m->src, number, (int)(c - line) + 1 },
-                     "a mask is rows of 0 and 1, found '%s'", quote_n(c, 1));
+                     "a mask must have rows of 0 and 1, found '%s'",
+                     quote_n(c, 1));
             return false;
         }
     }
@@ -56,8 +57,7 @@ static bool read_cells(MaskFile *m, const char *line, const char *end,
     if (found == m->columns)
         return true;
     error_at((Pos){ m->src, number, 1 },
-             "a row of %lld, but the first has "
-             "%lld",
+             "this row has %lld numbers, but the first has %lld",
              (long long)found, (long long)m->columns);
     return false;
 }
@@ -154,7 +154,7 @@ static bool refuse_part(Arena *a, const Field *f, const Yaml *key)
 {
     refuse_value(a, f, key);
     if (find_word(f->words, key->text) >= 0)
-        note_at((Pos){ 0 }, "words stand in a list: [%s, {window: n}]",
+        note_at((Pos){ 0 }, "write words in a list: [%s, {window: n}]",
                 key->text);
     return false;
 }

@@ -4,8 +4,8 @@
  * (tests/import/config_hints_test). */
 #include "spec/values/hints.h"
 
-#define TRAINING "there is no training here"
-#define NOTHING "nothing that is computed here follows from it"
+#define TRAINING "attnc does not train models"
+#define NOTHING "it does not affect the results"
 #define OPTION "it is an option of `attnc run`"
 
 /* clang-format off */
@@ -37,7 +37,7 @@ const Hint hints[] = {
       "hidden_dim ffn_hidden_size ffn_size mlp_dim feed_forward "
       "feedforward d_inner", "d_ff", HintValue, NULL },
     { "moe_intermediate_size", NULL, HintNote,
-      "this is d_ff of the layers with experts" },
+      "set d_ff of the layers with experts to this value" },
     { "num_local_experts num_experts n_routed_experts n_experts",
       "ffn.experts", HintValue, "ffn.type: experts" },
     { "num_experts_per_tok experts_per_token", "ffn.chosen", HintValue,
@@ -81,7 +81,7 @@ const Hint hints[] = {
     { "rotary_dim rope_dim", "positions.dims", HintValue,
       "positions: rotary" },
     { "partial_rotary_factor rotary_pct", NULL, HintNote,
-      "positions.dims is this times d_k" },
+      "set positions.dims to this value times d_k" },
     { "rope_scaling rope_parameters", NULL, HintNote,
       "rope_theta is positions.base; type linear is positions.scaling: "
       "1 / factor; other types are maps below positions.scaling" },
@@ -131,12 +131,12 @@ const Hint hints[] = {
     { "qk_rope_head_dim", "attention.latent.rope_dims", HintValue, NULL },
     { "v_head_dim", "d_v", HintValue, NULL },
     { "qk_nope_head_dim", NULL, HintNote,
-      "d_k is this and attention.latent.rope_dims" },
+      "d_k is the sum of this and attention.latent.rope_dims" },
     { "attention_multiplier", "attention.scale", HintValue, NULL },
     { "scale_attn_weights", NULL, HintNone,
       "scores are scaled by 1 / sqrt(d_k), or by attention.scale" },
     { "logit_scale", "logits.scale", HintValue, NULL },
-    { "logits_scaling", NULL, HintNote, "logits.scale is 1 / this" },
+    { "logits_scaling", NULL, HintNote, "set logits.scale to 1 / this value" },
     { "final_logit_softcapping", "logits.softcap", HintValue, NULL },
     { "attn_logit_softcapping", "attention.softcap", HintValue, NULL },
     { "use_parallel_residual", "parallel: separate", HintTrue, NULL },
@@ -150,10 +150,10 @@ const Hint hints[] = {
     { "load_in_8bit", "dtype: int8", HintTrue, NULL },
     { "load_in_4bit", "dtype: int4", HintTrue, NULL },
     { "quantization_config", NULL, HintNote,
-      "weights in fewer bits are dtype: int8, or int4; by names of weights, "
-      "as dtype: {default: int4, encoder.0: int8}" },
+      "write dtype: int8 or int4, or one for each weight, as in dtype: "
+      "{default: int4, encoder.0: int8}" },
     { "group_size q_group_size", NULL, HintNone,
-      "the groups of dtype: int4 are of 32, those of int4g64 of 64" },
+      "dtype: int4 has groups of 32, int4g64 has groups of 64" },
     { "compute_type compute_dtype activation_dtype", "arithmetic", HintValue,
       NULL },
     { "checkpoint weights_file weights_path safetensors", "weights",
@@ -168,7 +168,7 @@ const Hint hints[] = {
       HintNone, TRAINING },
     { "temperature top_k top_p do_sample repetition_penalty seed", NULL,
       HintNone, OPTION },
-    { "use_cache", NULL, HintNone, "keys and values are always kept" },
+    { "use_cache", NULL, HintNone, "keys and values are always cached" },
     { "transformers_version _name_or_path output_* return_dict* auto_map "
       "task_specific_params summary_* pretraining_tp torchscript "
       "finetuning_task id2label label2id problem_type n_special "
@@ -250,7 +250,7 @@ const int n_word_hints = sizeof word_hints / sizeof *word_hints;
 /* Values without an equivalent, and the words to choose from instead. */
 const WordHint word_choices[] = {
     { "dtype", "float16 fp16 f16 half torch.float16",
-      "f16 is not there: write bf16 or f32" },
+      "f16 is not supported: write bf16 or f32" },
 };
 const int n_word_choices = sizeof word_choices / sizeof *word_choices;
 

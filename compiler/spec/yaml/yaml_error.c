@@ -153,7 +153,7 @@ static bool not_closed(const Source *src, Pos at, Pos from)
     const Line above = line_before(src, at.line);
     error_at(begins ? place_of(src, above, above.n) : at,
              "a comma or %s is expected here", *what == '{' ? "}" : "]");
-    note_at(from, "of the %s that opens here", what);
+    note_at(from, "the %s opens here", what);
     return true;
 }
 
