@@ -126,8 +126,7 @@ static bool match_scale(const Graph *g, Chain *c, int root)
                       at(g, x)->name);
         return false;
     }
-    if (has_score_vector(at(g, x))) /* s v tanh(q + k): the factor goes into
-                                       v */
+    if (has_score_vector(at(g, x))) /* such scores are linear in v only */
         return folds_into(g, at(g, x)->in[2], root)
             && pass_through(g, c, &x, root);
     return pass_through(g, c, &x, root) && at(g, x)->op == OpSplit
