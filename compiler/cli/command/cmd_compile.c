@@ -161,17 +161,17 @@ static int embed_file(Compile *c, int64_t bytes)
     const int megabytes = (int)(bytes / 1000000);
     if (is_stream(c->o->output)) {
         error_at((Pos){ 0 },
-                 "--embed: %d MB of weights are no text: -o model.c writes "
-                 "model.weights beside it, which compilers take in; --emit=obj "
-                 "writes one object",
+                 "--embed: %d MB of weights are too large for C text: -o "
+                 "model.c writes model.weights next to it, which the "
+                 "compiler includes; --emit=obj writes one object",
                  megabytes);
         return ExitUsage;
     }
     if (!is_plain_name(name)) {
         error_at((Pos){ 0 },
-                 "--embed: %d MB of weights come from the file %s, whose name "
-                 "assemblers can't read: letters, digits and _ . - + are "
-                 "needed: give another -o",
+                 "--embed: %d MB of weights come from the file %s, whose "
+                 "name assemblers can't read: use only letters, digits and _ "
+                 ". - + in -o",
                  megabytes, quote(name));
         return ExitUsage;
     }
@@ -244,15 +244,16 @@ static void look_at_parts(const Options *o)
         fail(ExitUsage, "--max-output sizes the memory of a search: add the "
                         "part search to --parts, or leave out --max-output");
     if (parts_left_out(o) >> FileMain & 1 && o->kinds >> EmitExe & 1)
-        fail(ExitUsage, "--emit=exe makes the program, the part main: add it "
-                        "to --parts, or leave out --emit=exe");
+        fail(ExitUsage, "--emit=exe needs the part main: add it to --parts, "
+                        "or leave out --emit=exe");
     if (o->freestanding && o->kinds >> EmitExe & 1)
         fail(ExitUsage, "--freestanding: the C file has no program, so "
                         "--emit=exe can't make one");
     if (!o->freestanding && !o->plain && !(parts_left_out(o) >> FileHandle & 1)
         && (o->max_input > 0 || o->max_output > 0))
-        fail(ExitUsage, "--max-input and --max-output are for --freestanding "
-                        "or --parts without handle, whose memory they size");
+        fail(ExitUsage, "--max-input and --max-output size the memory of "
+                        "--freestanding or --parts without handle: leave "
+                        "them out");
 }
 
 /* Rejects a value of --march that only C can be written for, unless C is the
@@ -262,8 +263,8 @@ static void look_at_march(const Options *o)
     const char *march = o->code.march;
     if (target_is_c(march) && o->kinds != 1 << EmitC)
         fail(ExitUsage,
-             "--march=%s is for --emit=c alone: compile the C file "
-             "by a compiler for that machine",
+             "--march=%s is only for --emit=c: compile the C file with a "
+             "compiler for that machine",
              march);
 }
 
@@ -288,17 +289,17 @@ static void look_at_plain(const Options *o)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given)
             fail(ExitUsage,
-                 "%s is for C with tiles and vectors: --plain has "
-                 "none, leave one of the two out",
+                 "%s needs C with tiles and vectors, which --plain does not "
+                 "have: leave out one of them",
                  rows[i].option);
     if (o->kinds != 1 << EmitC)
         fail(ExitUsage,
-             "--plain writes C to be read: leave out --emit, give -o a "
-             "name in .c, and compile that by any C compiler");
+             "--plain writes C for reading: leave out --emit, give -o a name "
+             "in .c, and compile that with any C compiler");
     if (o->max_input > 0 || o->max_output > 0)
         fail(ExitUsage,
-             "--max-input and --max-output are for memory of fast C; "
-             "of --plain max_len sizes it: --set=max_len=N");
+             "--max-input and --max-output do not apply to --plain, whose "
+             "memory max_len sizes: use --set=max_len=N");
 }
 
 /* Checks that the model can be written as plain C, which supports neither
@@ -309,18 +310,17 @@ static bool plain_fits(const Options *o, const Plan *p)
     if (!o->plain)
         return true;
     if (plan_fixed(p)) {
-        error_at(
-            spec_pos(s, "fix"),
-            "plain C takes any lengths, the spec fixes %s: leave out --fix, "
-            "or add --set=fix=",
-            plan_fixed_text(p));
+        error_at(spec_pos(s, "fix"),
+                 "plain C accepts any length, but the spec fixes %s: leave out "
+                 "--fix, or add --set=fix=",
+                 plan_fixed_text(p));
         return false;
     }
     for (int i = 0; i < s->suppress.n; i += 1 + s->suppress.at[i])
         if (s->suppress.at[i] > 1) {
             error_at(spec_pos(s, "search.suppress"),
-                     "plain C looks at ids one by one, this is a sequence of "
-                     "%d: leave it out by --set=search.suppress=",
+                     "plain C can only suppress single ids, not a sequence "
+                     "of %d: leave it out with --set=search.suppress=",
                      s->suppress.at[i]);
             return false;
         }

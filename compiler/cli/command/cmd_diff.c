@@ -46,7 +46,8 @@ static void choose(const Options *o, Variant side[2], EngineOptions options[2])
     const bool changed = o->model.sets.n || o->model.skip.n;
     options[0] = options[1] = engine_options(CmdDiff, &o->model, &o->code);
     if (is_stdout(o->model.spec) && is_stdout(o->other))
-        fail(ExitUsage, "attnc diff - -: stdin has one spec, name the other");
+        fail(ExitUsage, "attnc diff - -: stdin holds only one spec: name the "
+                        "other");
     if (o->other) {
         side[0].name = shown_path(o->model.spec);
         side[1].name = shown_path(o->other);
@@ -58,8 +59,8 @@ static void choose(const Options *o, Variant side[2], EngineOptions options[2])
     }
     if (!changed)
         fail(ExitUsage,
-             "attnc diff takes two specs, or one and what changes "
-             "it: attnc diff %s --set h=4",
+             "attnc diff takes two specs, or one and a change to it: attnc "
+             "diff %s --set h=4",
              quote(o->model.spec));
     options[0].sets = options[0].passes.skip = NULL;
     options[0].nsets = options[0].passes.nskip = 0;

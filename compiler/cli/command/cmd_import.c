@@ -71,9 +71,9 @@ static void say_written(const Options *o, const Imported *i, const char *spec)
     for (int k = 0; k < i->vocabs; k++)
         fprintf(stderr, "      %s\n", plain_text(a, i->vocab[k].path));
     if (i->by_token)
-        note_once("the model gives a row of numbers for each token; for one "
-                  "vector of a text, write head: {type: pool, pool: mean} into "
-                  "the spec, or pool: class, as it was trained");
+        note_once("the model gives one vector per token; for one per text, "
+                  "add head: {type: pool, pool: mean} to the spec, or pool: "
+                  "class, as it was trained");
     if (!o->compile)
         fprintf(stderr, "next:  attnc compile %s\n", plain_text(a, spec));
 }
@@ -171,20 +171,18 @@ int cmd_import(const Options *o)
     if (o->families)
         return report_print(o->output, list_families, o);
     if (o->average && (o->lora || o->folders.n < 2))
-        fail(ExitUsage, "--average takes the mean of two folders or more, and "
-                        "no adapter");
+        fail(ExitUsage, "--average takes two or more folders and no adapter");
     if (!o->average && o->folders.n > 1)
         fail(ExitUsage,
-             "attnc import takes one folder; with --average several, "
-             "whose mean it makes");
+             "attnc import takes one folder; --average takes several");
     if ((o->average || o->lora) && is_stream(o->output))
-        fail(ExitUsage, "the weights that are made lie beside the spec that -o "
-                        "names, which must be a file");
+        fail(ExitUsage, "the new weights are written next to the spec, so -o "
+                        "must name a file");
     if (!o->folders.n)
-        fail(ExitUsage, "attnc import takes the folder of a checkpoint, which "
-                        "has config.json; --families lists what is known");
+        fail(ExitUsage, "attnc import takes a checkpoint's folder, with "
+                        "config.json; --families lists the supported families");
     if ((o->compile || o->check) && is_stream(o->output))
-        fail(ExitUsage, "%s reads the spec that -o names, which must be a file",
+        fail(ExitUsage, "%s reads the spec again, so -o must name a file",
              o->compile ? "--compile" : "--check");
     if (o->check && *o->check && is_gguf(o->folders.at[0]))
         fail(ExitUsage,

@@ -40,13 +40,13 @@ int cmd_run(const Options *o)
     if (o->format == RunSvg && !o->attention)
         fail(ExitUsage, "--format=svg is for --attention FILE");
     if (o->format && !o->attention && (o->input || o->output || o->taps.n))
-        fail(ExitUsage, "--format=json is for lines, --prompt and --attention: "
-                        "--output FILE has tensors");
+        fail(ExitUsage, "--format=json is for lines, --prompt and "
+                        "--attention; --output FILE holds tensors");
     if (o->pairs && (o->attention || o->input || o->output || o->taps.n))
         fail(ExitUsage, "--pairs is for lines of stdin: leave out --attention, "
                         "--input, --output and --tap");
     if (o->pairs && o->lines.ids)
-        fail(ExitUsage, "--pairs reads texts: it does not go with --ids");
+        fail(ExitUsage, "--pairs reads texts: it can't be combined with --ids");
     if (o->attention)
         return run_attention(o);
     if (o->layer >= 0 || o->head >= 0 || o->query >= 0)

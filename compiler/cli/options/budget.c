@@ -18,7 +18,7 @@ double budget_seconds(const char *text)
     if (text[strspn(text, "0123456789.smh")] || !(seconds >= 1)
         || seconds > most)
         fail(ExitUsage,
-             "--budget '%s': a time from 1s to 7 days, as 60s, 2m "
+             "--budget '%s': give a time from 1s to 7 days, such as 60s, 2m "
              "or 90",
              quote(text));
     return seconds;

@@ -30,7 +30,7 @@ static void refuse_file(const char *word)
     if ((there || strchr(word, '/')) && foreign_file(word, AskedSpec, &why))
         fail(ExitUsage, "%s", why.text);
     if (spec || (there && S_ISREG(st.st_mode)))
-        fail(ExitUsage, "'%s' is no command: did you mean attnc run %s?",
+        fail(ExitUsage, "'%s' is not a command: did you mean attnc run %s?",
              quote(word), quote(word));
 }
 

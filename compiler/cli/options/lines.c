@@ -142,8 +142,8 @@ static int need_vocabulary(const SpecVocab *v, bool ids, const char *side,
 {
     if (v->size == 0) {
         error_at((Pos){ 0 },
-                 "the %s is rows of numbers: lines of stdin have them, a row "
-                 "each; --input FILE --output FILE are tensors",
+                 "the %s is rows of numbers: give one row per line of stdin, "
+                 "or tensors by --input FILE --output FILE",
                  side);
         return ExitInput;
     }

@@ -29,17 +29,18 @@ static int offers_of(int command)
 const char *records_option(const CodeOptions *code)
 {
     if (is_stdout(code->records))
-        fail(ExitUsage, "--records -: records are read and written, stdout is "
-                        "not: name a file; attnc records export prints them");
+        fail(ExitUsage, "--records -: the file is read and written, so it "
+                        "can't be stdout: name a file; attnc records export "
+                        "prints the records");
     return code->records;
 }
 
 void need_lines(const ModelOptions *model)
 {
     if (model->text.text && !model->text.ended)
-        fail(ExitUsage, "stdin has the spec alone, and no lines: they follow "
-                        "it behind a line of three dots, or give the spec as "
-                        "a file");
+        fail(ExitUsage, "stdin has only the spec and no lines: put them "
+                        "after a line of three dots, or give the spec as a "
+                        "file");
 }
 
 /* Returns the name of the backend. Commands that answer lines use ATTNC_BACKEND
@@ -52,8 +53,8 @@ static const char *backend_of(int command, const CodeOptions *code)
     if (command & CmdTiers)
         name = name ? name : getenv("ATTNC_BACKEND");
     else if (backend_kind(name, &unused) == BackendAuto)
-        fail(ExitUsage, "--backend=auto is for attnc run and score: name one, "
-                        "as jit or clang");
+        fail(ExitUsage, "--backend=auto is for attnc run and score: name "
+                        "one, such as jit or clang");
     return name || !(command & CmdTiers) ? name : "auto";
 }
 
@@ -80,8 +81,8 @@ EngineOptions engine_options(int command, const ModelOptions *model,
         return o;
     if (target_is_c(code->march) && command & ~(CmdCompile | CmdPlan | CmdDiff))
         fail(ExitUsage,
-             "--march=%s is for attnc compile --emit=c alone: leave "
-             "it out here",
+             "--march=%s is only for attnc compile --emit=c: leave it out "
+             "here",
              code->march);
     o.march = code->march;
     o.width = (int)code->width;
@@ -120,7 +121,7 @@ static void check_answers(const Spec *s, const Options *o)
         fail(ExitUsage, "--pairs is for %s: this model writes its answers",
              attn_use_text(ATTN_FOR_ENCODE));
     if (wrong)
-        fail(ExitUsage, "%s is about an answer: this model gives none", wrong);
+        fail(ExitUsage, "%s applies to answers: this model gives none", wrong);
     if (o->pairs && blocks)
         fail(ExitInput,
              "--pairs reads texts: this model reads rows of numbers");
@@ -137,7 +138,8 @@ static int run_fits(const Spec *s, const void *command)
     if (o->input || o->output || o->taps.n)
         return ExitDone;
     if (prompt && !spec_generates(s)) {
-        error_at(spec_pos(s, "kind"), "this kind of model continues no text");
+        error_at(spec_pos(s, "kind"), "this kind of model can't continue a "
+                                      "text");
         note_at((Pos){ 0 },
                 "it answers each line of stdin: echo .. | attnc run %s",
                 quote(o->model.spec));
