@@ -273,6 +273,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                    .sweep = { .kept = -1 },
                    .other = { .kept = -1 } };
     fuzz_run(run, &c);
+    c.sweep.kept_lines = c.other.kept_lines = (File){ 0 }; /* of the job */
     keep_close(&c.sweep);
     keep_close(&c.other);
     close(fd);
