@@ -50,7 +50,7 @@ static int chat_read(struct program *p, struct program_stream *c,
     }
     c->n = n;
     const int wrong = c->begun ? attn_stream_feed(&c->s, p->items.at, n)
-                               : stream_open(p, c, 0, p->m->max_target + 1);
+                               : open_stream(p, c, 0, p->m->max_target + 1);
     if (wrong && p->status <= 3)
         program_fail(p, 70, "internal error: the stream failed");
     c->begun = 1;
