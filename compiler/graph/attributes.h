@@ -10,6 +10,10 @@
  *
  * `n` is the node. A file includes this after defining ATTRIBUTE, which is
  * undefined again at the end. */
+#ifndef ATTRIBUTE
+#define ATTRIBUTE(...)
+#endif
+
 /* clang-format off */
 
 /* Split, Rotate, HeadNorm, Attention, Join: number of heads */
