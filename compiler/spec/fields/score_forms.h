@@ -7,9 +7,8 @@
  *  vector   true if each head has a learned vector `v`; the default scale is
  *           then 1, else 1 / sqrt(d_k)
  *  flops    of one column, in the words of graph/flops.c
- *  value    of one column, from doubles v, q and k, for the oracle; linear in v,
- *           or in q without a vector, because fold-scale multiplies v or the
- *           query's weights
+ *  value    of one column, from doubles v, q and k, for the oracle; linear in v
+ *           or, without a vector, in q, because fold-scale multiplies them
  *  size     of that value, to which its rounding errors are relative, in the
  *           words of oracle/gates.c; and a factor for d columns
  *  title    its part of a box in pictures
