@@ -9555,7 +9555,7 @@ static int64_t stream_room(struct program *p, int64_t rows, int64_t lead)
 /* Opens the stream in p->found, for a source of `rows` rows, with room for
  * `tokens` tokens. Restores the state, if there is one, and passes the tokens
  * at p->items. Returns 0 or an error. */
-static int stream_open(struct program *p, struct program_stream *r,
+static int open_stream(struct program *p, struct program_stream *r,
                        int64_t rows, int64_t tokens)
 {
     const int64_t bytes = attn_stream_bytes(p->m, &search.o, rows, tokens, 1);
@@ -9596,7 +9596,7 @@ static int stream_open(struct program *p, struct program_stream *r,
 static void stream_make(struct program *p, struct program_stream *r,
                         int64_t rows, int64_t tokens)
 {
-    int wrong = stream_open(p, r, rows, tokens);
+    int wrong = open_stream(p, r, rows, tokens);
     const int64_t lead = r->s.lead;
 
     if (p->status != 0)

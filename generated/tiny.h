@@ -160,8 +160,7 @@ enum {
     ATTN_ERROR_NULL = -4,     /* a required pointer is NULL */
     ATTN_ERROR_COUNT = -5,    /* a count or a size is below 0 or too large */
     ATTN_ERROR_LENGTH = -6,   /* a length that the model does not support */
-    ATTN_ERROR_TABLE = -7,    /* starts that do not ascend from 0, or an
-                               * out-of-range entry in another table */
+    ATTN_ERROR_TABLE = -7,    /* starts or entries of a table are invalid */
     ATTN_ERROR_ID = -8,       /* an id or type that the model lacks */
     ATTN_ERROR_OPTION = -9,   /* an option is out of range */
     ATTN_ERROR_KIND = -10,    /* not supported by this kind of model */
@@ -173,8 +172,7 @@ enum {
     ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
                                  weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* a number of rows or sequences that differs from
-                               * the compiled-in one */
+    ATTN_ERROR_FIXED = -16    /* not the compiled-in rows or sequences */
 };
 /* Maximum number of rows, sequences, tokens or threads. */
 enum { ATTN_MOST = (1 << 29) - 1 };

@@ -35,7 +35,7 @@ int put_binary(Build *b, Op op, int x, int y, const char *word);
  * of y: `heads`, or 1 if all heads share one. */
 int put_join(Build *b, int x, int y, int64_t heads, int64_t heads_kv,
              const char *word);
-/* These return x, without a new node, if the factor is 1 or the cap is 0. */
+/* Return x, without a new node, if the factor is 1 or the cap is 0. */
 int put_scale(Build *b, int x, double by, const char *word);
 int put_softcap(Build *b, int x, double cap, const char *word);
 /* Clips the rows of a projection if the spec has attention.clip. */

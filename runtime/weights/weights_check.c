@@ -1,6 +1,5 @@
-/* weights_check.c: checks that a weights file fits the model. Lists every
- * tensor that is missing, has a wrong shape or type, or is unused. A finding
- * common to several layers is one line. */
+/* weights_check.c: lists the tensors that are missing in a weights file, have a
+ * wrong shape or type, or are unused. Layers with one fault share a line. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -381,7 +381,7 @@ INLINE v_int v_times_group(v_int part, v_int factor)
 }
 
 //: v_group when: maddubs needs: v_dot_group v_columns_at v_nibbles
-/* These return step, or offset - 8 step, in both halves of a lane. */
+/* Return step, or offset - 8 step, in both halves of a lane. */
 INLINE v_int v_group_step(const uint8_t *p)
 {
     return (v_int)(v_columns_at(p) * 0x10001);

@@ -58,7 +58,7 @@ INLINE void read_scales(v *scale, int nr, const uint8_t *b, int64_t ldb)
 }
 
 //: scale_sums needs: tile_sums read_scales
-/* These multiply sums by the scales of their columns. */
+/* Multiply sums by the scales of their columns. */
 INLINE void row_scale(v *sum, int nr, const v *scale)
 {
 #define TIMES_SCALE(j)                                                         \
@@ -127,7 +127,7 @@ INLINE void int4g64_products(tile_sums sum, int mr, int nr, int does,
 }
 
 //: integer_sums needs: tile_sums word_at v_words v_zero
-/* These sum bytes of integer rows times weights. A row of int15 has its lower
+/* Sum bytes of integer rows times weights. A row of int15 has its lower
  * bits in a second plane of bytes, `stored` bytes after the first. */
 typedef v_int tile_integers[TileRows][TileVectors];
 struct integer_sums { tile_integers high, low; };
@@ -220,7 +220,7 @@ INLINE const char *dot_lines(struct integer_sums *s, int mr, int nr, int does,
 }
 
 //: dot_end needs: dot_lines tile_sums read_scales v_both v_splat float_at
-/* These convert sums to floats, times the scales of rows and columns. */
+/* Convert sums to floats, times the scales of rows and columns. */
 INLINE void row_end(v *sum, int nr, int does, const v_int *high,
                     const v_int *low, v unit, const v *scale)
 {

@@ -9,7 +9,7 @@
  * signed for the last three of these, which accept no bytes above 127, and
  * unsigned for the others; wide, narrow (target_widens()).
  *
- * These lines are the only list of kernels. */
+ * The lines are the only list of kernels. */
 #ifndef ATTNC_EMIT_PIECES_H
 #define ATTNC_EMIT_PIECES_H
 
