@@ -209,8 +209,8 @@ static void test_refused(void **state)
     assert_int_equal(sh(&s, "", "$A compile $G --emit=obj -o -"), 2);
     assert_non_null(strstr(s.tail, "-o - is for C text alone"));
     assert_int_equal(sh(&s, "", "$A plan $G --records -"), 2);
-    assert_non_null(strstr(s.tail, "--records -: records are read and "
-                                   "written, stdout is not: name a file"));
+    assert_non_null(strstr(s.tail, "--records -: the file is read and written, "
+                                   "so it can't be stdout: name a file"));
     assert_code("", "test ! -e ./-", 0);
 }
 
