@@ -21,8 +21,9 @@ static int64_t chat_tokens(struct program *p, const struct program_stream *c,
     const int place = first ? TOKENS_PLAIN : TOKENS_BEGUN;
     const int64_t bytes = attn_chat_turn(chat, system, first, text, n, NULL, 0);
     char *turn = program_grow(p, &p->turn, bytes + 1);
-    int32_t *ids = program_grow(p, &p->items,
-                                4 * program_most(p, &p->target, bytes));
+    /* chat.trim can make the turn shorter than the line */
+    const int64_t most = program_most(p, &p->target, attn_max(bytes, n));
+    int32_t *ids = program_grow(p, &p->items, 4 * most);
 
     if (!turn || !ids
         || program_tokens(p, &p->target, TOKENS_BEGUN, text, n, ids) < 0)

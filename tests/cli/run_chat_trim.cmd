@@ -1,0 +1,1 @@
+0 run tests/cli/chat_trim.yaml --quiet --chat
