@@ -1,5 +1,5 @@
 3 run tests/cli/chat.yaml --chat
-3 run tests/cli/chat.yaml --chat --json
+2 run tests/cli/chat.yaml --chat --json
 0 run tests/cli/chat.yaml --quiet --prompt=^<lo><hello>{}}}}}l}<hole>{
 3 run tests/torch/rotary.yaml --chat
 2 run tests/cli/chat.yaml --chat --prompt=x

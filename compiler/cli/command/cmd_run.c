@@ -42,6 +42,9 @@ int cmd_run(const Options *o)
     if (o->format && !o->attention && (o->input || o->output || o->taps.n))
         fail(ExitUsage, "--format=json is for lines, --prompt and "
                         "--attention; --output FILE holds tensors");
+    if (o->format == RunJson && o->chat)
+        fail(ExitUsage, "--format=json is for lines, --prompt and --attention, "
+                        "not for --chat");
     if (o->pairs && (o->attention || o->input || o->output || o->taps.n))
         fail(ExitUsage, "--pairs is for lines of stdin: leave out --attention, "
                         "--input, --output and --tap");

@@ -63,7 +63,7 @@ void answering_begin(struct answering *w, bool ids, bool json)
 void answering_run(struct answering *w, const Options *o)
 {
     struct program *p = &w->p;
-    answering_begin(w, o->lines.ids, o->format == RunJson && !o->chat);
+    answering_begin(w, o->lines.ids, o->format == RunJson);
     p->set = o->search.set;
     p->suppress = (struct program_list){ o->search.suppress.at,
                                          o->search.suppress.n };
