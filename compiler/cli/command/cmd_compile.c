@@ -17,8 +17,7 @@ typedef struct {
     const char *text;
     size_t n; /* length of `text` in bytes */
     EmitOptions emit;
-    const char *include; /* directory with the weights that the C file embeds,
-                          * during compilation; NULL: none */
+    const char *include; /* directory with embedded weights; NULL: none */
 } Compile;
 
 /* ---- names ---- */
@@ -374,7 +373,9 @@ static bool may_write(Compile *c, Fault *why)
             ok = guard_write(path_of(c, k), UseInput, why);
     if (ok && has_header(c))
         ok = guard_write(header_path(c), UseInput, why);
-    ok = ok && runtime_guard(c->o, c->e.arena, path_of(c, EmitC), why);
+    ok = ok
+      && runtime_guard(c->o, c->e.arena, path_of(c, EmitC), header_path(c),
+                       why);
     return ok && keeps_weights(c) ? guard_write(weights_path(c), UseInput, why)
                                   : ok;
 }

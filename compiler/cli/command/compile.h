@@ -33,9 +33,10 @@ bool parts_fit(const Engine *e, const Options *o, const EmitOptions *emit);
 void look_at_runtime(const Options *o);
 /* Returns the path of attn.c or attn.h in the folder of `path`. */
 const char *runtime_path(Arena *a, const char *path, bool header);
-/* With --runtime=beside, check that attn.c and attn.h may be written, and write
- * them. */
-bool runtime_guard(const Options *o, Arena *a, const char *path, Fault *why);
+/* With --runtime=beside, check that attn.c and attn.h may be written beside the
+ * model's C file `path` and its header, and write them. */
+bool runtime_guard(const Options *o, Arena *a, const char *path,
+                   const char *model_header, Fault *why);
 bool runtime_write(const Options *o, const Engine *e, const char *path,
                    Fault *why);
 

@@ -23,17 +23,18 @@ const char *runtime_path(Arena *a, const char *path, bool header)
                         header ? 'h' : 'c');
 }
 
-bool runtime_guard(const Options *o, Arena *a, const char *path, Fault *why)
+bool runtime_guard(const Options *o, Arena *a, const char *path,
+                   const char *model_header, Fault *why)
 {
     bool ok = true;
     for (int i = 0; ok && o->beside && i < 2; i++) {
         const char *file = runtime_path(a, path, i);
-        ok = strcmp(path, file)
-               ? guard_write(file, UseInput, why)
-               : fault(why, ExitUsage,
-                       "--runtime=beside writes %s: give the model's C file "
+        ok = guard_same(file, i ? model_header : path)
+               ? fault(why, ExitUsage,
+                       "--runtime=beside writes %s: give the model's files "
                        "another name by -o",
-                       quote(file));
+                       quote(file))
+               : guard_write(file, UseInput, why);
     }
     return ok;
 }
