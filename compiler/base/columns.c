@@ -164,11 +164,13 @@ void put_csv_text(const char *text, FILE *out)
 void columns_csv(const RowColumn *c, int n, const void *row, FILE *out)
 {
     for (int i = 0; i < n; i++) {
-        const void *at = (const char *)row + c[i].at;
         fputs(i ? "," : "", out);
-        if (!row)
+        if (!row) {
             fputs(c[i].name, out);
-        else if (c[i].type == ColumnInt)
+            continue;
+        }
+        const void *at = (const char *)row + c[i].at;
+        if (c[i].type == ColumnInt)
             fprintf(out, "%d", *(const int *)at);
         else if (c[i].type == ColumnReal)
             fprintf(out, "%.9g", *(const double *)at);

@@ -3,6 +3,8 @@
  *
  * Consecutive equal layers are drawn once. A constant is a mark on the box that
  * reads it; views and cache reads are lines. */
+#include <string.h>
+
 #include "draw/graph_picture.h"
 
 typedef VEC(int) Nodes;
@@ -39,27 +41,18 @@ static int column_of(const Picture *p, int node)
 }
 
 /* ---- layers alike ---- */
-static bool same_numbers(const Node *a, const Node *b)
-{
-    const double x[] = { a->scale, a->cap, a->eps, a->slope };
-    const double y[] = { b->scale, b->cap, b->eps, b->slope };
-    for (int i = 0; i < 4; i++)
-        if (x[i] < y[i] || x[i] > y[i])
-            return false;
-    return a->heads == b->heads && a->heads_kv == b->heads_kv
-        && a->first == b->first && a->dims == b->dims
-        && a->buckets == b->buckets && a->max_distance == b->max_distance;
-}
-
+/* Compares everything but inputs, names and what is different in each layer. */
 static bool same_op(const Node *a, const Node *b)
 {
-    return a->op == b->op && a->entry == b->entry && a->nin == b->nin
-        && a->sublayer == b->sublayer && same_type(a->type, b->type)
-        && same_numbers(a, b) && a->norm == b->norm && a->layout == b->layout
-        && a->bias == b->bias && a->bidirectional == b->bidirectional
-        && a->pool == b->pool && a->mask == b->mask && a->act == b->act
-        && a->has_bias == b->has_bias && a->has_residual == b->has_residual
-        && a->cache == b->cache && a->part == b->part;
+    bool same = a->op == b->op && a->entry == b->entry && a->nin == b->nin
+             && a->sublayer == b->sublayer && same_type(a->type, b->type);
+    Node x = *a;
+    x.place = b->place;
+    x.spec = b->spec;
+#define ATTRIBUTE(type, member, ...) \
+    same &= memcmp(&x.member, &b->member, sizeof x.member) == 0;
+#include "graph/attributes.h"
+    return same;
 }
 
 /* Returns the nodes of a layer in order, including constants. */

@@ -18,20 +18,15 @@ bool tiling_fits(const Target *t, const Tiling *tiling)
                          : tiling->mr * vectors + vectors + 1 <= all;
 }
 
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 CostModel cost_model_of(CostModel m)
 {
     m.shape = task_shape(m.plan, m.task);
     m.rows = m.keys = m.all_rows = 1;
     for (int i = 0; i < m.sizes.n; i++) {
         const CallSize *u = &m.sizes.at[i];
-        m.rows = most(m.rows, u->rows);
-        m.keys = most(m.keys, u->count);
-        m.all_rows = most(m.all_rows, u->rows * u->parts);
+        m.rows = attn_max(m.rows, u->rows);
+        m.keys = attn_max(m.keys, u->count);
+        m.all_rows = attn_max(m.all_rows, u->rows * u->parts);
         m.by_columns |= u->by_columns;
     }
     return m;
@@ -70,7 +65,7 @@ static int64_t columns(const CostModel *m)
     const TaskShape *s = &m->shape;
     if (m->task->key.kind != TaskAttention)
         return round16(s->n);
-    return most(round16(s->d_v), ATTN_PAGE);
+    return attn_max(round16(s->d_v), ATTN_PAGE);
 }
 
 /* Adds `from` and its doublings (2x, 4x, ..) that are below `end`. */

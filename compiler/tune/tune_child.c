@@ -270,15 +270,16 @@ void child_measure(Arena *a, const ChildWork *w, Measurement *m)
     shared.sample = (double *)(b + 1);
     shared.verdict = (Verdict *)((char *)(b + 1) + samples);
     memcpy(shared.verdict, m->verdict, verdicts);
-    while (!run_once(w, &shared, b))
-        ;
+    bool ended = false; /* each further run is without one more candidate */
+    for (int i = 0; !ended && i <= m->n; i++)
+        ended = run_once(w, &shared, b);
     for (int i = 0; i < m->n && !interrupted(); i++)
         if (shared.verdict[i].status < Statuses) {
             m->verdict[i] = shared.verdict[i];
             m->verdict[i].why[sizeof m->verdict[i].why - 1] = '\0';
         }
     const int done = atomic_load(&b->done);
-    if (m->verdict[0].status == StatusTimed && done > 0
+    if (ended && m->verdict[0].status == StatusTimed && done > 0
         && done <= m->repetitions && !interrupted()) {
         m->done = done;
         memcpy(m->sample, shared.sample, samples);

@@ -299,8 +299,8 @@ static void prescreen(TaskSearch *s, double until)
             return;
         take_short_runs(s, &m);
         done += batch;
-        batch = (int)fmin((until - now(s)) / ((now(s) - begin) / batch),
-                          (double)MostBatch);
+        const double end = now(s), each = (end - begin) / batch;
+        batch = (int)fmax(0, fmin((until - end) / each, (double)MostBatch));
     }
 }
 

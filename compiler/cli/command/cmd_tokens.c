@@ -1,9 +1,6 @@
 /* cmd_tokens.c: attnc tokens. Prints the token ids of each line of stdin or,
  * with --decode, the text of each line of ids. */
-#define _POSIX_C_SOURCE 200809L
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/put_json.h"
 #include "emit/text/embedded.h"

@@ -118,7 +118,10 @@ static int read_line(AttentionRun *r, int side)
     struct program *p = &r->w.p;
     const char *text = r->o->prompt;
     int64_t n = text ? (int64_t)strlen(text) : 0;
-    if ((!text && !generate_line(p, &text, &n)) || n > ATTN_LINE) {
+    const bool given = text || generate_line(p, &text, &n);
+    if (!given && p->status)
+        return p->status; /* reported already */
+    if (!given || n > ATTN_LINE) {
         error_at((Pos){ 0 },
                  "--attention: one line of at most %d bytes is "
                  "needed",
