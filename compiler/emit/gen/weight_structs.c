@@ -193,12 +193,15 @@ static void bind_fields(Gen *g, Emit *e, Stack stack, int layer, int64_t from)
 {
     for (int i = first_block(g, stack, layer); i >= 0;) {
         const Block *b = &g->p->block.at[i];
+        const char *p = layer >= 0 ? "q" : "p";
+        const long long at = b->at / 4 - from; /* < 0: the weight is shared with
+                                                * an earlier layer */
         i = b->of_layer;
         let(e, "field", "%s", b->field);
-        let(e, "p", layer >= 0 ? "q" : "p");
-        if (b->at / 4 > from)
-            let(e, "p", "%s + %lld", layer >= 0 ? "q" : "p",
-                (long long)(b->at / 4 - from));
+        let(e, "p", "%s", p);
+        if (at != 0)
+            let(e, "p", "%s %c %lld", p, at < 0 ? '-' : '+',
+                at < 0 ? -at : at);
         let(e, "w", layer >= 0 ? "x" : "w");
         let(e, "number", "%s", number_type(b->dtype));
         put(e, b->dtype == DtypeF32 ? "$w->$field = $p;\n"
