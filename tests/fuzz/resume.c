@@ -257,6 +257,8 @@ static int run(void *with)
         draw_sweep(s);
     }
     write_again(c);
+    keep_close(s);
+    keep_close(&c->other);
     arena_free(c->a);
     return ExitDone;
 }
@@ -273,7 +275,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                    .sweep = { .kept = -1 },
                    .other = { .kept = -1 } };
     fuzz_run(run, &c);
-    c.sweep.kept_lines = c.other.kept_lines = (File){ 0 }; /* of the job */
+    /* a job that ended early has released its lines, but left its files open */
+    c.sweep.kept_lines = c.other.kept_lines = (File){ 0 };
     keep_close(&c.sweep);
     keep_close(&c.other);
     close(fd);
