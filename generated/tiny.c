@@ -9087,15 +9087,16 @@ static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
         const int64_t size = attn_min(bytes - at, (int64_t)sizeof text - 1);
         memcpy(text, line + at, (size_t)size);
         text[size] = '\0';
-        const char *from = text + strspn(text, " \t\r");
-        if (*from == '\0') {
-            at += attn_max(from - text, 1);
+        const int64_t spaces = (int64_t)strspn(text, " \t\r");
+        if (spaces > 0) {
+            at += spaces;
             continue;
         }
-        x[n] = strtof(from, &next);
-        if (next == from || !attn_number_ends(next, text + size))
+        x[n] = strtof(text, &next);
+        if (next == text || next == text + sizeof text - 1
+            || !attn_number_ends(next, text + size))
             return program_wrong(p, "byte %lld: a number is expected",
-                                 (long long)(at + (from - text)) + 1);
+                                 (long long)at + 1);
         n++;
         at += next - text;
     }
