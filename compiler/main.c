@@ -6,6 +6,8 @@
 #include "base/base.h"
 #include "base/progress.h"
 #include "cli/cli.h"
+#include "import/import.h"
+#include "spec/spec.h"
 
 #define COMMAND(word, id, ...)                \
     static int run_##word(const void *options) \
@@ -61,6 +63,7 @@ int main(int argc, char **argv)
 {
     files_on_signal();
     guard_begin();
+    spec_of_checkpoint = import_in_memory;
     Arena *a = arena_new();
     int code = run_command(a, argc, argv);
     arena_free(a);

@@ -86,6 +86,11 @@ bool file_read_for(FileUse use, File *f, const char *path, size_t limit,
                    Fault *why);
 bool file_map_for(FileUse use, File *f, const char *path, Fault *why);
 void file_close(File *f);
+/* From now on, the readers find these n bytes at the path instead of a file.
+ * file_given() is true for such a path. The process keeps them until it ends.
+ */
+bool file_give(const char *path, const void *at, size_t n, Fault *why);
+bool file_given(const char *path);
 /* Returns true if the file was not modified since it was opened, even if its
  * path now leads to another file.                                           */
 bool file_unchanged(const File *f);

@@ -172,7 +172,11 @@ const char *nearest(const char *word, const char *const *names, int n);
 /* ---- paths.c ---- */
 const char *base_name(const char *path);     /* part after the last slash */
 char *folder_of(Arena *a, const char *path); /* ends in a slash; or "" */
+/* Returns the path without slashes at its end. */
+const char *without_slashes(Arena *a, const char *path);
 bool is_folder(const char *path);
+bool path_exists(const char *path); /* a file has this name, or a link, even one
+                                     * to a missing file */
 
 /* ---- progress.c ---- */
 double seconds_now(void); /* seconds on the monotonic clock */

@@ -3,7 +3,6 @@
  * position of each key. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/strings.h"
 #include "runtime/base/json.h"
@@ -131,7 +130,7 @@ bool config_read(Arena *a, const char *path, bool reals, Config *to, int *code)
     File f;
     Fault why;
     *to = (Config){ .top = { .kind = ValueNone } };
-    if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))
+    if (!path_exists(path) && (errno == ENOENT || errno == ENOTDIR))
         return true;
     if (!file_read(&f, path, MostBytes, &why)) {
         *code = report_fault(&why);

@@ -52,6 +52,15 @@ typedef struct {
 int import_folder(Imported *to, const ImportOptions *o);
 void import_close(Imported *i);
 
+/* in_memory.c: */
+/* Returns a valid name for the model at a path: the path's last part or, in a
+ * cache of Hugging Face, the repository's name. */
+const char *import_name(Arena *a, const char *path);
+/* If `path` is a checkpoint folder or a .gguf file, imports it once and returns
+ * the path of its spec, which only this process can read (file_give()). Returns
+ * any other path as it is. Ends attnc if the import fails. */
+const char *import_in_memory(Arena *a, const char *path);
+
 /* families.c: lists the known families as text, as JSON, or as the page
  * docs/import.md. */
 typedef enum { FamiliesText, FamiliesJson, FamiliesMarkdown } FamiliesFormat;

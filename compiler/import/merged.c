@@ -64,9 +64,9 @@ bool join_weights(Import *m)
         return m->scope.failures == 0;
     if (!m->o->joined) {
         error_at((Pos){ 0 },
-                 "%s has weights in %s too: they become one file beside the "
-                 "spec, so -o must name a file",
-                 quote(m->o->folder), quote(name.text));
+                 "%s has weights in %s too, which must be joined in one file: "
+                 "attnc import %s -o model.yaml writes it beside the spec",
+                 quote(m->o->folder), quote(name.text), quote(m->o->folder));
         return false;
     }
     m->made = m->o->joined;

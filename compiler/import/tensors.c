@@ -49,7 +49,7 @@ Safetensors *tensors_of(Import *m, const char *folder, const char **path)
     Fault why;
     *path = NULL;
     for (size_t i = 0; i < sizeof names / sizeof *names && !*path; i++)
-        if (access(in_folder(m, folder, names[i]), F_OK) == 0)
+        if (path_exists(in_folder(m, folder, names[i])))
             *path = in_folder(m, folder, names[i]);
     if (!*path) {
         refuse_other(m, folder);

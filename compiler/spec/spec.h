@@ -413,6 +413,11 @@ struct Spec {
     Pos top;
 };
 
+/* Returns the path of the spec of a checkpoint, or `path` itself if that is no
+ * checkpoint. main.c sets this to import_in_memory(); NULL: all paths are
+ * specs. */
+extern const char *(*spec_of_checkpoint)(Arena *a, const char *path);
+
 /* Reads a spec and the specs that it extends, applies the overrides `sets`
  * (each "key.path=value"), and checks the result. Returns NULL after reporting
  * all errors. `text` is the spec if it is not in a file; NULL: reads the

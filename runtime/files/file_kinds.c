@@ -20,7 +20,7 @@
 /* clang-format off */
 static const FileKind kinds[] = {
     { 0, 4, "GGUF", NULL, KEPT_WEIGHTS, "is a model of llama.cpp",
-      { "`attnc import $file` makes a spec of it", NULL, NULL } },
+      { NULL, NULL, NULL } },
     { 0, 0, NULL, " config.json ", KEPT_CONFIG,
       "is the configuration of a checkpoint",
       { IMPORT, "its weights are in model.safetensors", IMPORT } },

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -80,6 +81,47 @@ static void catch_bus_errors(void)
     sigaction(SIGBUS, &act, NULL);
 }
 
+/* ---- files in memory ---- */
+typedef struct Given {
+    struct Given *next;
+    FILE *file; /* a temporary file without a name */
+    char path[];
+} Given;
+
+static Given *all_given;
+
+static const Given *find_given(const char *path)
+{
+    const Given *g = all_given;
+    while (g && strcmp(g->path, path) != 0)
+        g = g->next;
+    return g;
+}
+
+bool file_given(const char *path)
+{
+    return find_given(path) != NULL;
+}
+
+bool file_give(const char *path, const void *at, size_t n, Fault *why)
+{
+    Given *g = malloc(sizeof *g + strlen(path) + 1);
+    if (!g)
+        return cannot(why, path, "keep");
+    strcpy(g->path, path);
+    g->file = tmpfile();
+    g->next = all_given;
+    if (!g->file || fwrite(at, 1, n, g->file) != n || fflush(g->file) != 0) {
+        cannot(why, path, "keep");
+        if (g->file)
+            fclose(g->file);
+        free(g);
+        return false;
+    }
+    all_given = g;
+    return true;
+}
+
 /* ---- files ---- */
 static const unsigned char nothing[1]; /* the contents of an empty file */
 
@@ -106,14 +148,20 @@ static FileIdentity identity_of(const struct stat *st)
  * descriptor, or -1 with *why. */
 static int open_regular(File *f, const char *path, FileUse use, Fault *why)
 {
-    if (on_read)
+    const Given *given = find_given(path);
+    if (on_read && !given)
         on_read(path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = given ? fcntl(fileno(given->file), F_DUPFD_CLOEXEC, 0)
+                   : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
     if (fd < 0) {
-        cannot(why, path, "open");
+        if (errno == ENOENT && lstat(path, &st) == 0)
+            fault(why, ExitIO, "%s: is a link to a file that is not there",
+                  path);
+        else
+            cannot(why, path, "open");
         return -1;
     }
-    struct stat st;
     if (fstat(fd, &st) != 0)
         cannot(why, path, "open");
     else if (S_ISDIR(st.st_mode))
@@ -137,7 +185,7 @@ static ssize_t read_whole(int fd, unsigned char *to, size_t size)
 {
     size_t done = 0;
     while (done < size) {
-        ssize_t n = read(fd, to + done, size - done);
+        ssize_t n = pread(fd, to + done, size - done, (off_t)done);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

@@ -121,15 +121,11 @@ bool foreign_file(const char *path, Asked asked, Fault *why)
 
     if (stat(path, &st) != 0)
         return missing_file(path, asked, why);
-    if (S_ISDIR(st.st_mode)) {
-        snprintf(text, sizeof text, "%s/config.json", path);
-        if (asked != AskedSpec || access(text, F_OK) != 0)
-            return false;
-        return !fault(why, ExitInput,
-                      "%s: is the folder of a checkpoint: `attnc import %s` "
-                      "makes a spec of it",
-                      path, shown(path, "FOLDER"));
-    }
+    if (S_ISDIR(st.st_mode) && asked == AskedSpec)
+        return !fault(why, ExitIO,
+                      "%s: is a folder without config.json: name the .yaml "
+                      "file of a spec, or the folder of a checkpoint",
+                      path);
     if (!S_ISREG(st.st_mode) || st.st_size == 0)
         return false;
     const size_t n = read_first_bytes(path, head);

@@ -453,6 +453,23 @@ static void rules_stand(void **state)
     arena_free(a);
 }
 
+static void test_name(void **state)
+{
+    static const char *const names[][2] = {
+        { "a/b c/", "b_c" },
+        { "x/model.gguf", "model" },
+        { "hub/models--me--small-1/snapshots/0af3", "small-1" },
+        { "hub/models--small/snapshots/0af3/", "small" },
+        { "hub/other/snapshots/0af3", "0af3" },
+        { "..", "model" },
+    };
+    Arena *a = arena_new();
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_string_equal(import_name(a, names[i][0]), names[i][1]);
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +484,7 @@ int main(void)
         cmocka_unit_test(unused_tensors),
         cmocka_unit_test(vocabularies),
         cmocka_unit_test(rules_stand),
+        cmocka_unit_test(test_name),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

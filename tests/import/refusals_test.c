@@ -121,8 +121,8 @@ static const struct {
     const char *modules, *sentences, *says;
 } steps[] = {
     { "[" START ", " STEP("Dense", "2_Dense") "]", "{}",
-      " has weights in 2_Dense/model.safetensors too: they become one file "
-      "beside the spec, so -o must name a file\n" },
+      " has weights in 2_Dense/model.safetensors too, which must be joined in "
+      "one file: attnc import " },
     { "[" STEP("Transformer",
                "") ", " STEP("Dense", "2_Dense") ", " STEP("Pooling",
                                                            "1_Pooling") "]",

@@ -33,20 +33,20 @@ static bool is_only(const Compile *c, int kind)
 
 /* Sets the stem. With -o, it is the path, without the ending of a requested
  * kind of file. Otherwise it is the spec's file name without directory and
- * ending or, for a spec from stdin, the model's name. */
+ * ending or, for a spec from stdin or of a folder, the model's name. */
 static void find_stem(Compile *c)
 {
-    const char *path = c->o->output ? c->o->output
-                                    : base_name(c->o->model.spec);
-    if (path == c->o->model.spec && c->o->model.text.text) {
+    const char *spec = c->o->model.spec, *given = c->o->output;
+    const char *path = given ? given : base_name(spec);
+    if (!given && (c->o->model.text.text || is_folder(spec))) {
         c->stem = c->e.spec->name;
         return;
     }
     size_t n = strlen(path);
     for (int k = 0; k < EmitExe; k++)
-        if (is_wanted(c, k) && c->o->output && ends_in(path, suffixes[k]))
+        if (is_wanted(c, k) && given && ends_in(path, suffixes[k]))
             n = strlen(path) - strlen(suffixes[k]);
-    if (!c->o->output && strrchr(path, '.'))
+    if (!given && strrchr(path, '.'))
         n = (size_t)(strrchr(path, '.') - path);
     c->stem = arena_strndup(c->e.arena, path, n);
 }
@@ -361,8 +361,7 @@ static const char *header_path(const Compile *c)
     return arena_printf(c->e.arena, "%s.h", c->stem);
 }
 
-/* Checks, before the weights are packed, that all output files may be
- * written. */
+/* Checks, before the weights are packed, that all files may be written. */
 static bool may_write(Compile *c, Fault *why)
 {
     bool ok = true;

@@ -10,35 +10,6 @@
 #include "tokenizer/tokenizer.h"
 #include "cli/options/options.h"
 
-/* Returns the last component of a path; trailing slashes do not count. */
-static const char *last_part(Arena *a, const char *path)
-{
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    const char *text = arena_strndup(a, path, n);
-    return *base_name(text) ? base_name(text) : text;
-}
-
-/* Returns a valid name for the spec: every character except letters, digits and
- * _ . - becomes _. */
-static const char *model_name(Arena *a, const char *text)
-{
-    static const char kept[] = "abcdefghijklmnopqrstuvwxyz"
-                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-    char *name = arena_strdup(a, text);
-    char *end = ends_in(name, ".yaml") || ends_in(name, ".gguf")
-                  ? strrchr(name, '.')
-                  : NULL;
-    if (end)
-        *end = '\0';
-    for (char *c = name; *c; c++)
-        *c = strchr(kept, *c) ? *c : '_';
-    return strcmp(name, ".") && strcmp(name, "..") && *name
-             ? arena_strndup(a, name, strnlen(name, 128))
-             : "model";
-}
-
 /* Returns the path of a weights file next to the spec and named like it. */
 static const char *import_weights_path(Arena *a, const char *spec)
 {
@@ -118,16 +89,12 @@ static int import_spec(const Options *o)
     Arena *a = arena_new();
     const char *python = o->check && *o->check ? python_find(a, o->check)
                                                : NULL;
-    const char *part = last_part(a, o->folders.at[0]);
-    const char *spec = o->output
-                         ? o->output
-                         : arena_printf(a, "%s.yaml", model_name(a, part));
+    const char *name = import_name(a, o->folders.at[0]);
+    const char *spec = o->output ? o->output : arena_printf(a, "%s.yaml", name);
     const ImportOptions with = {
         .folder = o->folders.at[0],
         .spec = spec,
-        .name = model_name(a, o->output && !is_stream(spec)
-                                  ? last_part(a, o->output)
-                                  : part),
+        .name = o->output && !is_stream(spec) ? import_name(a, spec) : name,
         .rules = o->rules,
         .lora = o->lora,
         .merged = o->lora || o->average ? import_weights_path(a, spec) : NULL,

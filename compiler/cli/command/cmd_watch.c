@@ -140,8 +140,11 @@ static Watched read_command(Arena *a, const Options *o)
                         "watched: name a file");
     const Command *c = watched_command(o, &first);
     void *options = watched_options(a, o, c, first);
-    if (is_folder(o->spec))
-        fail(ExitIO, "%s: is a folder, not a file", quote(o->spec));
+    w.first = !is_folder(o->spec) ? o->spec
+                                  : arena_printf(a, "%s/config.json",
+                                                 without_slashes(a, o->spec));
+    if (w.first != o->spec && !file_state(w.first).inode)
+        fail(ExitIO, "%s: is a folder without config.json", quote(o->spec));
     if (c == &commands[NthRun]) {
         w.run = options;
         prepare_run(&w);
@@ -338,7 +341,7 @@ int cmd_watch(const Options *o)
     w.notes.arena = arena_new();
     w.what = read_command(w.arena, o);
     w.changes = changes_open(w.arena, &why);
-    if (!w.changes || !changes_add(w.changes, o->spec, &why)) {
+    if (!w.changes || !changes_add(w.changes, w.what.first, &why)) {
         const int code = report_fault(&why);
         close_watch(&w);
         return code;

@@ -7,9 +7,10 @@
 #include "cli/options/options.h"
 #include "diff/diff.h"
 
-typedef struct { /* the repeated command */
-    const char *spec;
-    const Options *run; /* options of run; NULL: the command is bench */
+typedef struct {              /* the repeated command */
+    const char *spec, *first; /* `first`: file of the spec, watched from the
+                               * start */
+    const Options *run;       /* options of run; NULL: the command is bench */
     Options bench;
     int lines; /* open file with the lines for `run`; -1: none */
 } Watched;

@@ -25,11 +25,15 @@ static void refuse_file(const char *word)
 {
     Fault why;
     struct stat st;
+    char config[4096];
+    snprintf(config, sizeof config, "%s/config.json", word);
     const bool spec = ends_in(word, ".yaml") || ends_in(word, ".yml");
-    const bool there = stat(word, &st) == 0;
-    if ((there || strchr(word, '/')) && foreign_file(word, AskedSpec, &why))
+    const bool folder = path_exists(config);
+    const bool file = stat(word, &st) == 0 && S_ISREG(st.st_mode);
+    if (!folder && (file || (strchr(word, '/') && !is_folder(word)))
+        && foreign_file(word, AskedSpec, &why))
         fail(ExitUsage, "%s", why.text);
-    if (spec || (there && S_ISREG(st.st_mode)))
+    if (spec || folder || file)
         fail(ExitUsage, "'%s' is not a command: did you mean attnc run %s?",
              quote(word), quote(word));
 }
@@ -490,6 +494,8 @@ Options *options_parse(Arena *a, const Command *c, int argc, char **argv)
              c->name);
     if (is_stdout(r.options->model.spec))
         r.options->model.text = stdin_document(a);
+    if (r.options->model.spec && is_folder(r.options->model.spec))
+        r.options->model.spec = without_slashes(a, r.options->model.spec);
     sets_of_fix(a, &r.options->model);
     guard_files(&r);
     return r.options;

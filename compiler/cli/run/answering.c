@@ -82,9 +82,14 @@ void answering_run(struct answering *w, const Options *o)
 int answering_open(struct answering *w, const EngineOptions *o)
 {
     const int code = engine_open(&w->e, o);
-    if (!code)
-        answering_with(w, &w->e);
-    return code;
+    if (code)
+        return code;
+    answering_with(w, &w->e);
+    const Source *spec = w->e.spec->top.src;
+    if (o->verbose && file_given(spec->name))
+        fprintf(stderr, "--- %s, the spec of %s\n%s---\n", spec->name, o->spec,
+                spec->text);
+    return ExitDone;
 }
 
 void answering_with(struct answering *w, const Engine *e)

@@ -200,8 +200,7 @@ static void bind_fields(Gen *g, Emit *e, Stack stack, int layer, int64_t from)
         let(e, "field", "%s", b->field);
         let(e, "p", "%s", p);
         if (at != 0)
-            let(e, "p", "%s %c %lld", p, at < 0 ? '-' : '+',
-                at < 0 ? -at : at);
+            let(e, "p", "%s %c %lld", p, at < 0 ? '-' : '+', at < 0 ? -at : at);
         let(e, "w", layer >= 0 ? "x" : "w");
         let(e, "number", "%s", number_type(b->dtype));
         put(e, b->dtype == DtypeF32 ? "$w->$field = $p;\n"

@@ -25,6 +25,8 @@ typedef struct {
 
 /* ---- files ---- */
 
+const char *(*spec_of_checkpoint)(Arena *a, const char *path);
+
 /* Reads a file. A missing top file ends the process; a missing extended file is
  * reported as an error. */
 static Source *open_source(Reader *r, const char *path, Pos from)
@@ -32,6 +34,8 @@ static Source *open_source(Reader *r, const char *path, Pos from)
     Fault why;
     File file;
 
+    if (spec_of_checkpoint)
+        path = spec_of_checkpoint(r->arena, path);
     if (!from.src && foreign_file(path, AskedSpec, &why))
         fail(why.code, "%s", why.text);
     if (!file_read(&file, path, MostBytes, &why)) {

@@ -1,0 +1,3 @@
+model.c
+model.h
+model.weights
