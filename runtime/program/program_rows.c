@@ -6,7 +6,8 @@
 static int program_use(struct program *p)
 {
     if (p->pairs && p->ids)
-        program_fail(p, 2, "--pairs reads texts: it does not go with --ids");
+        program_fail(p, 2,
+                     "--pairs reads texts: it can't be combined with --ids");
     return p->m->input_width > 0 ? ATTN_FOR_NUMBERS : ATTN_FOR_ENCODE;
 }
 
