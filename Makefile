@@ -385,7 +385,9 @@ help: ## this list
 
 # A header that is gone: what included it is made again.
 %.h: ;
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d)
+# build/bare holds a whole system, with folders such as /etc/cron.d
+-include $(filter-out $(B)/bare/%,$(wildcard \
+    $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d))
 .PHONY: all install uninstall man mutants test test-fast test-full check-asan check-tsan check-gcc check-arm check-bare nightly \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
