@@ -100,10 +100,45 @@ static void walk(Walk *w, const json_t *j, const char *path, Pos pos)
 }
 
 /* ---- file ---- */
+
+/* Python writes numbers that are not JSON. Each stands for a number that no
+ * config has, and value_of_json() turns that back. */
+static const struct {
+    const char *word, *number;
+} python[] = {
+    { "-Infinity", "-" VALUE_INFINITY },
+    { "Infinity", VALUE_INFINITY },
+    { "NaN", VALUE_NAN },
+};
+
+static const char *without_python(Arena *a, const char *text)
+{
+    Buffer b = { .arena = a };
+    bool inside_text = false;
+    for (const char *at = text; *at;) {
+        size_t n = 1;
+        const char *number = NULL;
+        if (inside_text && *at == '\\' && at[1])
+            n = 2;
+        inside_text ^= n == 1 && *at == '"';
+        for (int i = 0; !inside_text && !number && i < 3; i++)
+            if (!strncmp(at, python[i].word, strlen(python[i].word))) {
+                number = python[i].number;
+                n = strlen(python[i].word);
+            }
+        buffer_add(&b, number ? number : at, number ? strlen(number) : n);
+        at += n;
+    }
+    return b.n ? b.at : "";
+}
+
 static bool parse_config(Arena *a, bool reals, Config *to, int *code)
 {
-    const JsonText text = { to->src.name, to->src.text, to->src.size, false,
-                            reals };
+    const char *json = strlen(to->src.text) == to->src.size
+                         ? without_python(a, to->src.text)
+                         : NULL;
+    const JsonText text = { to->src.name, json ? json : to->src.text,
+                            json ? strlen(json) : to->src.size, false, reals };
     json_error_t e;
     json_t *j;
     Fault why;
@@ -262,16 +297,25 @@ int config_unknown(const Config *c, const char *family,
         if (k->used || known_inside(c, k->path)
             || (said && inside(k->path, said->path)))
             continue;
+        said = k;
+        if (value_is_off(&k->value)) {
+            warning_at(k->pos,
+                       "'%s' is a key that the rules of %s do not know; it is "
+                       "left out, because its value is null, false, 0 or empty",
+                       quote(k->path), family);
+            continue;
+        }
         const char *near = nearest(k->path, known, n);
         error_at(k->pos, "'%s' is a key that the rules of %s do not know",
                  quote(k->path), family);
         if (near)
             note_at((Pos){ 0 }, "did you mean '%s'?", near);
         else
-            note_at((Pos){ 0 },
-                    "where it changes nothing that is computed, leave it out; "
-                    "else the family needs a rule for it");
-        said = k;
+            note_at(
+                (Pos){ 0 },
+                "if it does not change what the model computes, allow it by "
+                "--ignore-key=%s; otherwise the family needs a rule for it",
+                quote(k->path));
         count++;
     }
     return count;

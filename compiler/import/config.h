@@ -32,8 +32,9 @@ void config_raise(Arena *a, Config *c, const char *section);
 /* Marks the keys that match a pattern, and all keys inside them, as known. *
  * matches any text. */
 void config_know(Config *c, const char *pattern);
-/* Reports the keys that no rule knows, and returns their number. Suggestions
- * are chosen from the n keys in `known`. */
+/* Reports the keys that no rule knows, and returns their number. Keys that are
+ * off are only warned of, and not counted. Suggestions are chosen from the n
+ * keys in `known`. */
 int config_unknown(const Config *c, const char *family,
                    const char *const *known, int n);
 

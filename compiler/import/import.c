@@ -254,6 +254,7 @@ static bool make_spec(Import *m, Imported *to)
         resolve_layers(m, t.spec);
     if (m->scope.failures || !import_chat(m, t.spec))
         return false;
+    vocabulary_drop_far(m, t.spec);
     spec_tree_shorten(&t);
     vocabularies_read(m, t.spec, to);
     to->text = spec_tree_text(&t);

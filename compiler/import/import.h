@@ -23,6 +23,8 @@ typedef struct {
                          * joined, or NULL */
     const char *const *others;
     int n_others;
+    const char *const *ignored; /* names of unknown keys that the user allows */
+    int n_ignored;
 } ImportOptions;
 
 typedef struct { /* a vocabulary, and the path of its file next to the spec */

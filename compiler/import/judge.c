@@ -86,6 +86,54 @@ static void know_all(Config *file, const Yaml *ignored)
         config_know(file, ignored->items.at[i]->text);
 }
 
+static void know_all_in(JsonFile *f, const Yaml *by_file)
+{
+    know_all(f->file, by_file ? yaml_get(by_file, f->name) : NULL);
+}
+
+/* Marks the listed keys as known where they are off. */
+static void know_off(Config *file, const Yaml *list)
+{
+    for (int i = 0; list && i < list->items.n; i++) {
+        ConfigKey *k = config_find(file, list->items.at[i]->text);
+        if (k && value_is_off(&k->value))
+            k->used = true;
+    }
+}
+
+/* Marks the keys that the user allows as known. */
+static void know_given_keys(Import *m)
+{
+    for (int i = 0; i < m->o->n_ignored; i++) {
+        const char *name = m->o->ignored[i];
+        ConfigKey *k = config_find(m->config, name);
+        for (int f = 0; !k && f < m->files.n; f++)
+            k = config_find(m->files.at[f].file, name);
+        if (!k)
+            fail(ExitUsage, "--ignore-key: no file of %s has the key '%s'",
+                 quote(m->o->folder), quote(name));
+        warning_at(k->pos, "'%s' is ignored, as --ignore-key asks",
+                   quote(name));
+        k->used = true;
+    }
+}
+
+static bool refuse_quantised(Import *m)
+{
+    const ConfigKey *k = config_find(m->config, "quantization_config");
+    const ConfigKey *method = config_find(m->config,
+                                          "quantization_config.quant_method");
+    if (!k || value_is_off(&k->value))
+        return false;
+    error_at(k->pos, "these weights are quantised (%s): that is not read yet",
+             method && method->value.kind == ValueText
+                 ? quote(method->value.text)
+                 : "no quant_method");
+    note_at((Pos){ 0 }, "import the checkpoint that they were made from, and "
+                        "set dtype in the spec: int8 or int4");
+    return true;
+}
+
 /* Reports the unknown keys of a file and returns their number. */
 static int unknown_in(Import *m, Config *file, const char *title)
 {
@@ -148,15 +196,19 @@ static void note_all(Import *m)
 bool judge_keys(Import *m)
 {
     int unknown = 0;
+    if (refuse_quantised(m))
+        return false;
+    know_given_keys(m);
     know_all(m->config, rules_list(m->common, "ignored"));
     know_all(m->config, rules_list(m->rules, "ignored"));
+    know_off(m->config, rules_list(m->common, "off"));
     unknown += unknown_in(m, m->config, m->family);
     for (int i = 0; i < m->files.n; i++) {
         JsonFile *f = &m->files.at[i];
         know_all(f->file, rules_list(m->common, "ignored"));
-        const Yaml *other = rules_map(m->common, "ignored_in");
-        const Yaml *list = other ? yaml_get(other, f->name) : NULL;
-        know_all(f->file, list);
+        know_all_in(f, rules_map(m->common, "ignored_in"));
+        know_all_in(f, rules_map(m->rules, "ignored_in"));
+        know_off(f->file, rules_list(m->common, "off"));
         unknown += unknown_in(m, f->file, m->family);
     }
     if (unknown == 0)

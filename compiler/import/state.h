@@ -133,6 +133,9 @@ bool tensors_fit(Import *m, SpecTree *t, Imported *to);
 
 /* vocabulary.c: converts the tokenizer of the folder and adds it to the
  * spec. */
+/* Leaves end and pad tokens out of the spec that the vocabulary does not have,
+ * as transformers ignores them, and warns. */
+void vocabulary_drop_far(Import *m, Yaml *spec);
 void vocabularies_read(Import *m, Yaml *spec, Imported *to);
 
 #endif

@@ -1,6 +1,7 @@
 /* value.c: values of expressions: conversion from JSON and YAML, comparison,
  * and conversion to text. */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,26 @@ static Datum many_of_json(Arena *a, const json_t *j, Pos pos)
     return v;
 }
 
+static double real_of_json(const json_t *j)
+{
+    const double x = json_real_value(j);
+    return fabs(x) >= strtod(VALUE_INFINITY, NULL) ? copysign(INFINITY, x)
+         : fabs(x) >= strtod(VALUE_NAN, NULL)      ? NAN
+                                                   : x;
+}
+
+bool value_is_off(const Datum *v)
+{
+    switch (v->kind) {
+    case ValueNone:   return true;
+    case ValueBool:   return !v->truth;
+    case ValueInt:    return v->whole == 0;
+    case ValueNumber: return v->number == 0;
+    case ValueText:   return !*v->text;
+    default:          return v->many.n == 0;
+    }
+}
+
 Datum value_of_json(Arena *a, const json_t *j, Pos pos)
 {
     Datum v = { .kind = ValueNone, .pos = pos };
@@ -61,7 +82,7 @@ Datum value_of_json(Arena *a, const json_t *j, Pos pos)
         break;
     case JSON_REAL:
         v.kind = ValueNumber;
-        v.number = json_real_value(j);
+        v.number = real_of_json(j);
         break;
     case JSON_STRING:
         v.kind = ValueText;

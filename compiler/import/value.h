@@ -39,7 +39,12 @@ struct Datum {
 Datum value_integer(int64_t x);
 Datum value_real(double x);
 Datum value_truth(bool x);
+/* The two numbers stand for Python's Infinity and NaN, which JSON lacks. */
+#define VALUE_INFINITY "1.7976931348623157e308"
+#define VALUE_NAN      "1.7976931348623155e308"
 Datum value_of_json(Arena *a, const json_t *j, Pos pos);
+/* True for what a key has that is turned off: null, false, 0 or empty. */
+bool value_is_off(const Datum *v);
 /* Converts a literal. Without quotes it may be a number, true, false or
  * none. */
 Datum value_of_yaml(Arena *a, const Yaml *y);

@@ -78,6 +78,50 @@ static void set_side(Import *m, Yaml *vocab, const char *side, Yaml *size,
     map_set(m->a, vocab, side, map);
 }
 
+/* ---- tokens ---- */
+
+static bool is_beyond(const Yaml *id, int64_t size)
+{
+    return id->kind == YamlScalar && strtoll(id->text, NULL, 10) >= size;
+}
+
+/* Returns the value of a token's field without ids that are not below `size`;
+ * NULL if none is left. */
+static Yaml *ids_below(Import *m, Yaml *ids, int64_t size)
+{
+    if (ids->kind == YamlScalar)
+        return is_beyond(ids, size) ? NULL : ids;
+    Yaml *list = arena_alloc(m->a, sizeof *list);
+    *list = (Yaml){ .kind = YamlList, .pos = ids->pos };
+    for (int i = 0; i < ids->items.n; i++)
+        if (!is_beyond(ids->items.at[i], size))
+            vec_push(m->a, &list->items, ids->items.at[i]);
+    return list->items.n == ids->items.n ? ids : list->items.n ? list : NULL;
+}
+
+void vocabulary_drop_far(Import *m, Yaml *spec)
+{
+    static const char *const names[][2] = { { "end", "eos_token_id" },
+                                            { "pad", "pad_token_id" } };
+    const Yaml *vocab = yaml_get(spec, "vocab");
+    const char *size = text_at(vocab, "size", NULL);
+    size = size ? size : text_at(vocab, "target", "size");
+    Yaml *tokens = vocab ? (Yaml *)yaml_get(vocab, "tokens") : NULL;
+    const int64_t count = size ? strtoll(size, NULL, 10) : 0;
+    for (int i = 0; count > 0 && tokens && i < 2; i++) {
+        Yaml *ids = (Yaml *)yaml_get(tokens, names[i][0]);
+        Yaml *kept = ids ? ids_below(m, ids, count) : NULL;
+        if (!ids || kept == ids)
+            continue;
+        warning_once("%s: %s has an id that is not below the size of the "
+                     "vocabulary, %s: it is left out",
+                     quote(m->o->folder), names[i][1], size);
+        map_take(tokens, names[i][0]);
+        if (kept)
+            map_set(m->a, tokens, names[i][0], kept);
+    }
+}
+
 /* Adds the vocabulary files of both sides to the spec. The size is the one that
  * both sides share, or else the source's for each. */
 static void set_sides(Import *m, Yaml *vocab, Yaml *source, Yaml *target)

@@ -92,6 +92,11 @@ static const struct {
     { "bert", "{\"model_type\": \"xlnet\"}", "two streams" },
     { "t5", "{\"model_type\": \"umt5\"}", "in each layer" },
     { "t5", "{\"model_type\": \"longt5\"}", "global tokens" },
+    { "gpt-oss", "{\"quantization_config\": {\"quant_method\": \"mxfp4\"}}",
+      "these weights are quantised (mxfp4): that is not read yet" },
+    { "llama", "{\"quantization_config\": {\"bits\": 4}}",
+      "these weights are quantised (no quant_method)" },
+    { "llama", "{\"scores_of\": 3}", "--ignore-key=scores_of" },
 };
 
 static void test_refused(void **state)
@@ -205,6 +210,15 @@ static const struct {
       " \"forced_eos_token_id\": null, \"is_decoder\": false,"
       " \"max_length\": 20, \"pruned_heads\": {}, \"tie_encoder_decoder\":"
       " false, \"tie_word_embeddings\": true, \"top_k\": 50}" },
+    { "gemma2", "{\"hidden_act\": \"gelu_pytorch_tanh\","
+                " \"cache_implementation\": \"hybrid\"}" },
+    { "gemma3", "{\"cache_implementation\": \"hybrid\"}" },
+    { "llama", "{\"is_llama_config\": true, \"rope_interleaved\": false}" },
+    { "mpt", "{\"tokenizer_name\": \"EleutherAI/gpt-neox-20b\"}" },
+    { "gpt-bigcode", "{\"runner_max_sequence_length\": null}" },
+    { "stablelm", "{\"norm_eps\": 1e-05, \"rotary_scaling_factor\": 1.0}" },
+    { "nllb", "{\"max_source_positions\": 1024}" },
+    { "whisper", "{}" },
 };
 
 static void test_known(void **state)
@@ -220,6 +234,68 @@ static void test_known(void **state)
             fail_msg("%s: code %d: %s", known[i].family, code, said);
         arena_free(a);
     }
+}
+
+/* ---- warned ---- */
+
+/* The keys, those that the user allows, and the warning. */
+static const struct {
+    const char *family, *keys, *ignored, *says;
+} warned[] = {
+    { "llama", "{\"odd\": false}", NULL,
+      "'odd' is a key that the rules of llama do not know; it is left out, "
+      "because its value is null, false, 0 or empty" },
+    { "llama", "{\"odd\": 7}", "odd",
+      "'odd' is ignored, as --ignore-key asks" },
+    { "gpt2", "{\"eos_token_id\": 50256}", NULL,
+      "eos_token_id has an id that is not below the size of the vocabulary, "
+      "43: it is left out" },
+    { "gpt2", "{\"eos_token_id\": [2, 50256], \"pad_token_id\": 99}", NULL,
+      "pad_token_id has an id that is not below" },
+};
+
+static void test_warned(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof warned / sizeof *warned; i++) {
+        Arena *a = arena_new();
+        const ImportOptions o = { .folder = scratch,
+                                  .spec = "-",
+                                  .name = "x",
+                                  .ignored = &warned[i].ignored,
+                                  .n_ignored = warned[i].ignored != NULL };
+        Imported to;
+        link_files(warned[i].family);
+        unlink(scratch_path("generation_config.json"));
+        write_config(warned[i].family, warned[i].keys);
+        capture_stderr();
+        error_reset();
+        const int code = import_folder(&to, &o);
+        const char *said = captured_stderr(a);
+        if (code || !strstr(said, warned[i].says))
+            fail_msg("%s: code %d: %s", warned[i].keys, code, said);
+        import_close(&to);
+        arena_free(a);
+    }
+}
+
+/* Python's numbers that are not JSON: the key is what is refused. */
+static void test_python_numbers(void **state)
+{
+    static const char config[] = "{\"model_type\": \"llama\",\n"
+                                 " \"odd\": -Infinity, \"text\": \"NaN\","
+                                 " \"range\": [NaN, Infinity]}";
+    Arena *a = arena_new();
+    int code;
+    (void)state;
+    link_files("llama");
+    scratch_file("config.json", config, strlen(config));
+    const char *said = imported(a, &code);
+    assert_int_equal(code, ExitInput);
+    assert_non_null(strstr(said, "config.json:2:2: error: 'odd' is a key"));
+    assert_non_null(strstr(said, "config.json:2:20: error: 'text' is a key"));
+    assert_non_null(strstr(said, "config.json:2:35: error: 'range' is a key"));
+    arena_free(a);
 }
 
 /* ---- noted ---- */
@@ -241,6 +317,13 @@ static const struct {
       "{\"repetition_penalty\": 1.0, \"encoder_no_repeat_ngram_size\": null}",
       NULL },
     { "llama-rows", "{\"repetition_penalty\": 2}", "{}", NULL },
+    { "whisper", "{}",
+      "{\"alignment_heads\": [[0, 1]], \"forced_decoder_ids\": [[1, null]],"
+      " \"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 5},"
+      " \"max_initial_timestamp_index\": 50, \"no_timestamps_token_id\": 7,"
+      " \"prev_sot_token_id\": 6, \"return_timestamps\": false,"
+      " \"task_to_id\": {\"translate\": 4}}",
+      NULL },
 };
 
 static void test_noted(void **state)
@@ -267,10 +350,9 @@ static void test_noted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_known),
-        cmocka_unit_test(test_noted),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_known),   cmocka_unit_test(test_noted),
+        cmocka_unit_test(test_warned),  cmocka_unit_test(test_python_numbers),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -105,7 +105,7 @@ static const struct {
     { "d_model: =hidden_size", "d_model: '=hidden_size + ]'",
       "error: a value is missing before this" },
     { "d_model: =hidden_size", "d_model: =hidden_size 5",
-      "own.yaml:26:25: error: the expression has ended before this" },
+      "own.yaml:28:25: error: the expression has ended before this" },
     { "d_model: =hidden_size", "d_model: '=(hidden_size'",
       "error: ')' is missing here" },
     { "d_model: =hidden_size", "d_model: '=if true then 1'",
@@ -136,7 +136,7 @@ static const struct {
     { "d_model: =hidden_size", "d_model: '=prefix()'",
       "error: prefix() takes 1 to 3 arguments, found 0" },
     { "d_model: =hidden_size", "d_model: '=1ex5'",
-      "own.yaml:26:15: error: the expression has ended before this" },
+      "own.yaml:28:15: error: the expression has ended before this" },
     { "base: prefix", "base: base + prefix", "error: 'base' needs itself" },
     /* tensors */
     { "embed_tokens.weight", "embed_tokens.w",

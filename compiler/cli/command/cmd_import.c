@@ -101,6 +101,8 @@ static int import_spec(const Options *o)
         .joined = is_stream(spec) ? NULL : import_weights_path(a, spec),
         .others = o->folders.at + 1,
         .n_others = o->folders.n - 1,
+        .ignored = o->ignored_keys.at,
+        .n_ignored = o->ignored_keys.n,
     };
     Fault why;
     if ((!is_stream(spec) && !guard_write(spec, UseInput, &why))

@@ -324,6 +324,8 @@ FLAG("--average", OWN(CmdImport, average),
      "use the mean of the weights of all folders")
 TEXT("--rules", "FILE", OWN(CmdImport, rules),
      "rules of the family instead of the built-in ones")
+LIST("--ignore-key", "NAME", OWN(CmdImport, ignored_keys),
+     "go on although no rule knows this key")
 ALONE("--families", OWN(CmdImport, families),
      "list supported and unsupported families")
 FORMAT_AS(AT(CmdImport, format), LIST_OF("text", "json", "md"),
