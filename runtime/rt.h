@@ -241,8 +241,9 @@ typedef struct { /* a tensor to write: f32, or i32 for ids */
     int64_t dim[8];
     const void *data;
     bool is_int;
-    /* used instead of `data`: computes elements first .. first + n - 1, f32 */
-    void (*fill)(void *with, int64_t first, int64_t n, float *out);
+    /* used instead of `data`: computes elements first .. first + n - 1, f32.
+     * Returns false to end the writing; it then has set the fault itself. */
+    bool (*fill)(void *with, int64_t first, int64_t n, float *out);
     void *with;
 } TensorOut;
 /* ---- safetensors_write.c ---- */

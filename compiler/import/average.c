@@ -1,14 +1,25 @@
 /* average.c: computes the mean of checkpoints. */
+#include <math.h>
 #include <string.h>
 
 #include "import/merge.h"
 
 typedef struct {
+    const Safetensors *const *file;
     const Tensor **of; /* [files]: the tensor in each file */
     int n;
+    Fault *why;
 } Mean;
 
-static void fill_mean(void *with, int64_t first, int64_t n, float *out)
+static bool not_finite(const Mean *m, int file)
+{
+    return fault(m->why, ExitInput,
+                 "%s: tensor '%.80s': has a value that is not finite, of which "
+                 "no mean is taken",
+                 safetensors_path(m->file[file]), m->of[file]->name);
+}
+
+static bool fill_mean(void *with, int64_t first, int64_t n, float *out)
 {
     const Mean *m = with;
     double sum[512];
@@ -20,12 +31,16 @@ static void fill_mean(void *with, int64_t first, int64_t n, float *out)
         memset(sum, 0, sizeof sum);
         for (int f = 0; f < m->n; f++) {
             tensor_floats(m->of[f], first + at, some, x);
-            for (int64_t i = 0; i < some; i++)
+            for (int64_t i = 0; i < some; i++) {
                 sum[i] += (double)x[i];
+                if (!isfinite(x[i]))
+                    return not_finite(m, f);
+            }
         }
         for (int64_t i = 0; i < some; i++)
             out[at + i] = (float)(sum[i] / m->n);
     }
+    return true;
 }
 
 static bool has_numbers(const Tensor *t)
@@ -87,7 +102,7 @@ bool merge_mean(Arena *a, const Safetensors *const *file, int n,
     for (int i = 0; i < safetensors_count(file[0]); i++) {
         const Tensor *t = safetensors_at(file[0], i);
         Mean *m = arena_alloc(a, sizeof *m);
-        *m = (Mean){ arena_alloc(a, (size_t)n * sizeof *m->of), n };
+        *m = (Mean){ file, arena_alloc(a, (size_t)n * sizeof *m->of), n, why };
         if (!has_numbers(t))
             continue;
         if (!find_all(file, t, m, why))

@@ -304,7 +304,7 @@ static void add_row(const Merged *m, int64_t row, int64_t column, int64_t n,
     }
 }
 
-static void fill_merged(void *with, int64_t first, int64_t n, float *out)
+static bool fill_merged(void *with, int64_t first, int64_t n, float *out)
 {
     const Merged *m = with;
     double sum[512];
@@ -323,6 +323,7 @@ static void fill_merged(void *with, int64_t first, int64_t n, float *out)
         for (int64_t i = 0; i < some; i++)
             out[at + i] = (float)sum[i];
     }
+    return true;
 }
 
 static bool write_merged(const Merge *m, const char *path)

@@ -14,7 +14,7 @@ bool merge_lora(Arena *a, const Safetensors *base, const char *adapter,
                 const char *path, Fault *why);
 /* average.c: writes the mean of n files that have the same tensors. Computes in
  * double precision and rounds once ("Attention Is All You Need", section
- * 6.1). */
+ * 6.1). Rejects values that are not finite. */
 bool merge_mean(Arena *a, const Safetensors *const *file, int n,
                 const char *path, Fault *why);
 

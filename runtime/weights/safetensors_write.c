@@ -65,8 +65,8 @@ static bool write_filled(Output *o, const TensorOut *t, Fault *why)
     const int64_t most = sizeof chunk / sizeof *chunk, all = bytes_of(t) / 4;
     for (int64_t first = 0; first < all; first += most) {
         const int64_t n = all - first < most ? all - first : most;
-        t->fill(t->with, first, n, chunk);
-        if (!output_write(o, chunk, (size_t)n * sizeof *chunk, why))
+        if (!t->fill(t->with, first, n, chunk)
+            || !output_write(o, chunk, (size_t)n * sizeof *chunk, why))
             return false;
     }
     return true;
@@ -88,9 +88,12 @@ bool safetensors_write(const char *path, const TensorOut *t, int n, Fault *why)
                      "there twice or not UTF-8, or a size overflows",
                      path);
     Output o;
-    bool done = output_open(&o, path, why) && write_header(&o, text, why);
+    const bool open = output_open(&o, path, why);
+    bool done = open && write_header(&o, text, why);
     free(text);
     for (int i = 0; done && i < n; i++)
         done = write_tensor(&o, &t[i], why);
+    if (open && !done)
+        output_cancel(&o);
     return done && output_commit(&o, why);
 }

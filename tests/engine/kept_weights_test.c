@@ -28,13 +28,14 @@ typedef struct {
     bool nan;    /* one weight is NaN */
 } Fill;
 
-static void fill(void *with, int64_t first, int64_t n, float *out)
+static bool fill(void *with, int64_t first, int64_t n, float *out)
 {
     const Fill *f = with;
     for (int64_t i = 0; i < n; i++)
         out[i] = f->of[0] + f->of[1] * (float)((first + i) % 1009);
     if (f->nan && first == 0)
         out[n / 2] = NAN;
+    return true;
 }
 
 /* Writes a weights file for the spec, an hour old except for its change time.

@@ -2,6 +2,7 @@
  * checkpoints, against numbers computed by hand. Adapters that are more than a
  * product of two matrices are rejected. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -344,6 +345,23 @@ static void refuses_other_models(void **state)
     assert_message(why.text, text);
 }
 
+static void refuses_infinite_means(void **state)
+{
+    (void)state;
+    const float bad[4] = { 1, NAN, 1, 1 };
+    TensorOut other[4];
+    Safetensors *s;
+    Fault why;
+    memcpy(other, base_tensors, sizeof other);
+    other[2].data = bad;
+    scratch_empty();
+    assert_false(mean(other, 4, &s, &why));
+    assert_message(why.text, "y: tensor 'head.weight': has a value that is not "
+                             "finite, of which no mean is taken");
+    assert_int_equal(why.code, ExitInput);
+    assert_int_equal(access(scratch_path("m"), F_OK), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +374,7 @@ int main(void)
         cmocka_unit_test(takes_the_mean),
         cmocka_unit_test(takes_the_mean_of_large_tensors),
         cmocka_unit_test(refuses_other_models),
+        cmocka_unit_test(refuses_infinite_means),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
