@@ -321,6 +321,7 @@ families-golden: build/families/ready ## tests/families, by transformers: review
 	    build/families/bin/python tests/families/gguf_files.py && \
 	    build/families/bin/python tests/families/chats.py && \
 	    build/families/bin/python tests/families/lora.py && \
+	    build/families/bin/python tests/families/adapters.py && \
 	    build/families/bin/python tests/families/texts.py tests/families/texts && \
 	    build/families4/bin/python tests/tokenizers/slow.py record; }
 # ONLY='gpt2 phi': folders whose names begin so

@@ -6,133 +6,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/merge.h"
-#include "runtime/base/json.h"
-
-enum { ConfigLimit = 1 << 20 };
+#include "import/lora.h"
 
 typedef struct {
-    const char *path;     /* path of adapter_config.json, for messages */
-    double alpha;         /* lora_alpha, the numerator of the scale */
-    bool by_root;         /* use_rslora: the scale is alpha / sqrt(r) instead of
-                           * alpha / r */
-    bool turned;          /* the model stores matrices as [in, out] */
-    const json_t *alphas; /* lora_alpha of individual modules */
-} Adapter;
+    Arena *arena;
+    const Safetensors *base, *file; /* the model's weights; the adapter's */
+    const TensorUse *use;           /* by tensor of `base` */
+    Adapter adapter;
+    struct Merged *to; /* [tensors of the model]: the new values */
+    int table;         /* the tensor that the model ties; -1: none */
+    /* tensors of the adapter for other names of this table, which the model
+     * does not read */
+    VEC(const Tensor *) alias;
+    Fault *why;
+} Merge;
 
-typedef struct { /* the new value of one tensor */
+typedef struct Merged { /* the new value of one tensor */
+    const Merge *m;
     const Tensor *of;
     const float *a, *b; /* factors A [r, in] and B [out, r]; NULL: no update */
     int64_t r, in, out;
     double scale;
-    bool turned; /* the tensor is [in, out] */
+    bool turned;   /* the tensor is [in, out] */
+    bool replaced; /* `of` is the adapter's */
 } Merged;
 
-/* ---- config ---- */
-
-static bool bad(const Adapter *l, Fault *why, const char *key, const char *what)
+static bool wrong_tensor(const Merge *m, const char *name, const char *what)
 {
-    return fault(why, ExitInput, "%s: '%s' %s", l->path, key, what);
+    return fault(m->why, ExitInput, "%s: tensor '%.120s': %s",
+                 safetensors_path(m->file), name, what);
 }
 
-/* Keys of adapters that compute more than W + s B A. */
-static const char *const others[] = {
-    "use_dora",          "lora_bias",
-    "layer_replication", "use_qalora",
-    "target_parameters", "trainable_token_indices",
-    "megatron_config",   "alora_invocation_tokens",
-    "arrow_config",      "use_bdlora",
-    "kasa_config",       "monteclora_config",
-};
-
-static bool is_off(const json_t *v)
-{
-    return !v || json_is_null(v) || json_is_false(v)
-        || (json_is_array(v) && json_array_size(v) == 0)
-        || (json_is_object(v) && json_object_size(v) == 0);
-}
-
-static bool read_flag(const Adapter *l, const json_t *root, const char *key,
-                      bool *to, Fault *why)
-{
-    const json_t *v = json_object_get(root, key);
-    *to = json_is_true(v);
-    return !v || json_is_boolean(v) || json_is_null(v)
-        || bad(l, why, key, "is true or false");
-}
-
-static bool take_config(Adapter *l, const json_t *root, Fault *why)
-{
-    const char *type = json_string_value(json_object_get(root, "peft_type"));
-    const json_t *alpha = json_object_get(root, "lora_alpha");
-
-    if (!type || strcmp(type, "LORA"))
-        return bad(l, why, "peft_type", "is LORA, the only one that is known");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!is_off(json_object_get(root, others[i])))
-            return bad(l, why, others[i],
-                       "is set: only adapters that add a product of two "
-                       "matrices can be merged");
-    if (!json_is_number(alpha) || !isfinite(json_number_value(alpha)))
-        return bad(l, why, "lora_alpha", "is a number");
-    l->alpha = json_number_value(alpha);
-    l->alphas = json_object_get(root, "alpha_pattern");
-    if (l->alphas && !json_is_object(l->alphas) && !json_is_null(l->alphas))
-        return bad(l, why, "alpha_pattern", "maps modules to numbers");
-    return read_flag(l, root, "use_rslora", &l->by_root, why)
-        && read_flag(l, root, "fan_in_fan_out", &l->turned, why);
-}
-
-/* Reads adapter_config.json. The caller releases *root, which owns the
- * values. */
-static bool read_adapter_config(Adapter *l, json_t **root, Fault *why)
-{
-    File f;
-    json_error_t e;
-    if (!file_read(&f, l->path, ConfigLimit, why))
-        return false;
-    const JsonText text = { l->path, (const char *)f.at, f.size, false, false };
-    bool ok = json_read(root, &text, &e, why);
-    file_close(&f);
-    if (ok && !*root)
-        ok = fault(why, ExitInput, "%s:%d:%d: %s", l->path, e.line, e.column,
-                   e.text);
-    if (ok && !json_is_object(*root))
-        ok = fault(why, ExitInput, "%s: an object is expected", l->path);
-    return ok && take_config(l, *root, why);
-}
-
-/* Returns true if the name is `module` or ends in ".module". */
-static bool names_module(const char *name, const char *module)
-{
-    const size_t n = strlen(name), m = strlen(module);
-    return n >= m && !strcmp(name + n - m, module)
-        && (n == m || name[n - m - 1] == '.');
-}
-
-static bool alpha_of(const Adapter *l, const char *module, double *to,
-                     Fault *why)
-{
-    const char *key;
-    json_t *v;
-    *to = l->alpha;
-    json_object_foreach((json_t *)l->alphas, key, v)
-    {
-        if (strpbrk(key, "*+?()[]{}|^$\\"))
-            return bad(l, why, "alpha_pattern",
-                       "has a regular expression: only names of modules are "
-                       "known");
-        if (!json_is_number(v))
-            return bad(l, why, "alpha_pattern", "maps modules to numbers");
-        if (names_module(module, key)) {
-            *to = json_number_value(v);
-            break;
-        }
-    }
-    return true;
-}
-
-/* ---- tensors ---- */
+/* ---- names ---- */
 
 static bool stem_before(const char *text, const char *tail, size_t *stem)
 {
@@ -141,35 +46,130 @@ static bool stem_before(const char *text, const char *tail, size_t *stem)
     return n > m && !strcmp(text + n - m, tail);
 }
 
+static int tensor_named(const Safetensors *s, const char *name)
+{
+    const Tensor *t = safetensors_find(s, name);
+    return t ? (int)(t - safetensors_at(s, 0)) : -1;
+}
+
 /* Returns the index of the model's tensor for a name in the adapter, or -1. One
- * of the names may lack the first segments of the other. */
+ * of the names may lack the first segment of the other, as a file of the bare
+ * model does. */
 static int find_tensor(const Safetensors *base, const char *name)
 {
-    for (const char *at = name; at; at = strchr(at, '.')) {
-        at += *at == '.';
-        for (int i = 0; i < safetensors_count(base); i++)
-            if (!strcmp(safetensors_at(base, i)->name, at))
-                return i;
+    const char *dot = strchr(name, '.');
+    int found = tensor_named(base, name);
+    if (found < 0 && dot)
+        found = tensor_named(base, dot + 1);
+    for (int i = 0, n = found < 0 ? safetensors_count(base) : 0; i < n; i++) {
+        const char *rest = strchr(safetensors_at(base, i)->name, '.');
+        if (!rest || strcmp(rest + 1, name))
+            continue;
+        if (found >= 0)
+            return -1; /* two parts of the model have this name */
+        found = i;
     }
-    for (int i = 0; i < safetensors_count(base); i++)
-        if (names_module(safetensors_at(base, i)->name, name))
-            return i;
-    return -1;
+    return found;
 }
 
-typedef struct {
-    Arena *arena;
-    const Safetensors *base, *file; /* the model's weights; the adapter's */
-    const Adapter *adapter;
-    Merged *to; /* [tensors of the model]: the new values */
-    Fault *why;
-} Merge;
-
-static bool wrong_tensor(const Merge *m, const char *name, const char *what)
+/* Removes the segments that peft adds to a name: base_model.model. at the
+ * start, base_layer in a module that also has a low-rank update, and
+ * modules_to_save in one that is replaced. */
+static const char *own_name(Arena *a, const char *name)
 {
-    return fault(m->why, ExitInput, "%s: tensor '%.120s': %s",
-                 safetensors_path(m->file), name, what);
+    static const char prefix[] = "base_model.model.";
+    static const char *const inside[] = { ".base_layer.", ".modules_to_save." };
+    const size_t n = sizeof prefix - 1;
+    if (!strncmp(name, prefix, n))
+        name += n;
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
+        const char *at = strstr(name, inside[i]);
+        if (at)
+            name = arena_printf(a, "%.*s.%s", (int)(at - name), name,
+                                at + strlen(inside[i]));
+    }
+    return name;
 }
+
+/* ---- tied tables ---- */
+
+static const Tensor *table_of(const Merge *m)
+{
+    return m->table < 0 ? NULL : safetensors_at(m->base, m->table);
+}
+
+/* Returns true if tensor `at` of the model, -1 if it has none, is another name
+ * of the tied table or belongs to it, as a bias of the output does: the model
+ * does not read it, and it has a row for each token. */
+static bool is_alias(const Merge *m, int at, const Tensor *t)
+{
+    const Tensor *table = table_of(m);
+    return table && (at < 0 || !m->use[at].used) && t->rank > 0 && t->rank < 3
+        && t->dim[0] == table->dim[0]
+        && (t->rank == 1 || t->dim[1] == table->dim[1]);
+}
+
+static bool same_values(const Tensor *x, const Tensor *y)
+{
+    float a[512], b[512];
+    const int64_t most = sizeof a / sizeof *a;
+    if (x == y)
+        return true;
+    if (x->rank != y->rank || x->elements != y->elements)
+        return false;
+    for (int64_t at = 0, n; at < x->elements; at += n) {
+        n = x->elements - at < most ? x->elements - at : most;
+        tensor_floats(x, at, n, a);
+        tensor_floats(y, at, n, b);
+        for (int64_t i = 0; i < n; i++)
+            if (a[i] != b[i])
+                return false;
+    }
+    return true;
+}
+
+static bool unties(Merge *m, const char *name)
+{
+    m->adapter.note =
+        "in Python, load the model with tie_word_embeddings=False and a copy "
+        "of the table as the output's weight, merge the adapter there, save "
+        "the model, and import its folder";
+    return wrong_tensor(m, name,
+                        arena_printf(m->arena,
+                                     "would untie '%.120s', one table for the "
+                                     "model's input and output",
+                                     table_of(m)->name));
+}
+
+/* Returns true if the model reads the same values under the name that it
+ * uses. */
+static bool is_read(const Merge *m, const Tensor *alias)
+{
+    if (alias->rank == 2)
+        return same_values(alias, m->to[m->table].of);
+    for (int i = 0; i < safetensors_count(m->base); i++)
+        if (m->use[i].used && same_values(alias, m->to[i].of))
+            return true;
+    return false;
+}
+
+/* Checks that the tied table and its other names still have the same values.
+ * In peft a replaced module is a tensor of its own. */
+static bool check_ties(Merge *m)
+{
+    if (m->table < 0)
+        return true;
+    const Tensor *before = table_of(m), *now = m->to[m->table].of;
+    bool other = false;
+    for (int i = 0; i < m->alias.n; i++) {
+        if (!is_read(m, m->alias.at[i]))
+            return unties(m, m->alias.at[i]->name);
+        other = other || m->alias.at[i]->rank == 2;
+    }
+    return other || same_values(before, now) || unties(m, now->name);
+}
+
+/* ---- tensors ---- */
 
 static const float *floats_of(Arena *a, const Tensor *t)
 {
@@ -178,68 +178,69 @@ static const float *floats_of(Arena *a, const Tensor *t)
     return to;
 }
 
-/* Removes the segments that peft adds to a name: base_model.model. at the
- * start, and base_layer in a module that also has a low-rank update. */
-static const char *own_name(Arena *a, const char *name)
+static bool is_factor(const Tensor *t)
 {
-    static const char prefix[] = "base_model.model.", inside[] = ".base_layer.";
-    const size_t n = sizeof prefix - 1;
-    if (!strncmp(name, prefix, n))
-        name += n;
-    const char *at = strstr(name, inside);
-    return !at ? name
-               : arena_printf(a, "%.*s.%s", (int)(at - name), name,
-                              at + sizeof inside - 1);
+    return t && t->rank == 2 && t->type != StOther;
 }
 
-static bool add_product(const Merge *m, const Tensor *a, const Tensor *b,
+static bool add_product(Merge *m, const Tensor *a, const Tensor *b,
                         const char *module, bool embedding)
 {
-    const Adapter *l = m->adapter;
-    const char *weight = arena_printf(m->arena, "%s.weight", module);
-    const int at = find_tensor(m->base, weight);
-    double alpha;
+    const int at = find_tensor(m->base,
+                               arena_printf(m->arena, "%s.weight", module));
+    if (!is_factor(a) || !is_factor(b) || b->dim[1] != a->dim[0]
+        || a->dim[0] == 0)
+        return wrong_tensor(m, a->name, "is A [r, in] beside B [out, r]");
+    const Tensor w = { .rank = 2,
+                       .dim = { embedding ? a->dim[1] : b->dim[0],
+                                embedding ? b->dim[0] : a->dim[1] } };
+    if ((at >= 0 && m->use[at].tied) || is_alias(m, at, &w))
+        return unties(m, a->name);
     if (at < 0)
         return wrong_tensor(m, a->name,
                             "is for a weight that the model does "
                             "not have");
-    if (a->rank != 2 || !b || b->rank != 2 || b->dim[1] != a->dim[0]
-        || a->dim[0] == 0 || a->type == StOther || b->type == StOther)
-        return wrong_tensor(m, a->name, "is A [r, in] beside B [out, r]");
     Merged *to = &m->to[at];
-    if (!alpha_of(l, module, &alpha, m->why))
-        return false;
-    to->turned = l->turned != embedding;
+    if (to->a)
+        return wrong_tensor(m, a->name, "updates a weight a second time");
+    to->turned = embedding || m->use[at].turned;
     to->r = a->dim[0];
     to->in = a->dim[1];
     to->out = b->dim[0];
-    to->scale = alpha / (l->by_root ? sqrt((double)to->r) : (double)to->r);
-    const Tensor *w = to->of;
-    if (w->rank != 2 || w->dim[to->turned] != to->out
-        || w->dim[!to->turned] != to->in)
+    if (to->of->rank != 2 || to->of->dim[to->turned] != to->out
+        || to->of->dim[!to->turned] != to->in)
         return wrong_tensor(m, a->name,
                             "does not fit the shape of the "
                             "model's weight");
     to->a = floats_of(m->arena, a);
     to->b = floats_of(m->arena, b);
-    return true;
+    return adapter_scale(&m->adapter, module, to->r, &to->scale, m->why);
 }
 
 /* Replaces a tensor of the model with the adapter's. */
-static bool replace(const Merge *m, const Tensor *t)
+static bool replace(Merge *m, const Tensor *t)
 {
     const int at = find_tensor(m->base, own_name(m->arena, t->name));
+    const bool alias = is_alias(m, at, t);
+    if (t->type == StOther)
+        return wrong_tensor(m, t->name, "is of a type that is not read");
+    if (alias)
+        vec_push(m->arena, &m->alias, t);
     if (at < 0)
-        return wrong_tensor(m, t->name,
+        return alias
+            || wrong_tensor(m, t->name,
                             "is for a weight that the model does "
                             "not have");
     const Tensor *old = m->to[at].of;
-    if (t->type == StOther || t->rank != old->rank
+    if (t->rank != old->rank
         || memcmp(t->dim, old->dim, (size_t)t->rank * sizeof *t->dim))
         return wrong_tensor(m, t->name,
                             "does not fit the shape of the "
                             "model's weight");
+    if (m->to[at].replaced && !same_values(t, old))
+        return wrong_tensor(m, t->name, "replaces a weight a second time");
     m->to[at].of = t;
+    m->to[at].replaced = true;
     return true;
 }
 
@@ -252,22 +253,30 @@ static const struct {
 };
 enum { Pairs = sizeof pairs / sizeof *pairs };
 
-static bool take_tensor(const Merge *m, const Tensor *t, bool whole)
+static const Tensor *partner(const Merge *m, const Tensor *t, size_t stem,
+                             const char *end)
+{
+    return safetensors_find(m->file, arena_printf(m->arena, "%.*s%s", (int)stem,
+                                                  t->name, end));
+}
+
+static bool take_tensor(Merge *m, const Tensor *t, bool whole)
 {
     size_t stem;
     for (int p = 0; p < Pairs; p++) {
-        if (stem_before(t->name, pairs[p].b, &stem))
-            return true; /* B is handled together with its A */
+        if (stem_before(t->name, pairs[p].b, &stem)) /* taken with its A */
+            return partner(m, t, stem, pairs[p].a)
+                || wrong_tensor(m, t->name, "has no A beside it");
         if (!stem_before(t->name, pairs[p].a, &stem))
             continue;
-        const char *b = arena_printf(m->arena, "%.*s%s", (int)stem, t->name,
-                                     pairs[p].b);
         const char *module = own_name(m->arena,
                                       arena_strndup(m->arena, t->name, stem));
         return whole
-            || add_product(m, t, safetensors_find(m->file, b), module,
+            || add_product(m, t, partner(m, t, stem, pairs[p].b), module,
                            pairs[p].embedding);
     }
+    if (strstr(t->name, ".original_module.")) /* the model's, replaced */
+        return true;
     if (strstr(t->name, ".lora_"))
         return wrong_tensor(m, t->name, "is of a form that cannot be merged");
     return !whole || replace(m, t);
@@ -275,13 +284,13 @@ static bool take_tensor(const Merge *m, const Tensor *t, bool whole)
 
 /* Applies all tensors of the adapter: first the replacements, because updates
  * are added to them. */
-static bool take_tensors(const Merge *m)
+static bool take_tensors(Merge *m)
 {
     for (int whole = 1; whole >= 0; whole--)
         for (int i = 0; i < safetensors_count(m->file); i++)
             if (!take_tensor(m, safetensors_at(m->file, i), whole))
                 return false;
-    return true;
+    return check_ties(m);
 }
 
 /* ---- writing ---- */
@@ -323,6 +332,11 @@ static bool fill_merged(void *with, int64_t first, int64_t n, float *out)
         for (int64_t i = 0; i < some; i++)
             out[at + i] = (float)sum[i];
     }
+    for (int64_t i = 0; (m->a || m->replaced) && i < n; i++)
+        if (!isfinite(out[i]))
+            return fault(m->m->why, ExitInput,
+                         "%s: gives tensor '%.120s' a value that is not finite",
+                         safetensors_path(m->m->file), m->of->name);
     return true;
 }
 
@@ -343,28 +357,31 @@ static bool write_merged(const Merge *m, const char *path)
     return safetensors_write(path, out.at, out.n, m->why);
 }
 
-bool merge_lora(Arena *a, const Safetensors *base, const char *adapter,
-                const char *path, Fault *why)
+bool merge_lora(LoraMerge *o, Fault *why)
 {
-    const int n = safetensors_count(base);
-    Adapter l = { .path = arena_printf(a, "%s/adapter_config.json", adapter) };
-    Merge m = { .arena = a,
-                .base = base,
-                .adapter = &l,
-                .to = arena_alloc(a, ((size_t)n + 1) * sizeof *m.to),
-                .why = why };
-    json_t *root = NULL;
+    const int n = safetensors_count(o->base);
     Safetensors *file = NULL;
-    for (int i = 0; i < n; i++)
-        m.to[i].of = safetensors_at(base, i);
-    bool ok = read_adapter_config(&l, &root, why);
+    Merge m = { .arena = o->arena,
+                .base = o->base,
+                .use = o->use,
+                .to = arena_alloc(o->arena, ((size_t)n + 1) * sizeof *m.to),
+                .table = -1,
+                .why = why };
+    for (int i = 0; i < n; i++) {
+        m.to[i] = (Merged){ .m = &m, .of = safetensors_at(o->base, i) };
+        if (o->use[i].tied)
+            m.table = i;
+    }
+    bool ok = adapter_read(o->arena, &m.adapter, o->adapter, why);
     if (ok)
-        file = safetensors_open(arena_printf(a, "%s/adapter_model.safetensors",
-                                             adapter),
+        file = safetensors_open(arena_printf(o->arena,
+                                             "%s/adapter_model.safetensors",
+                                             o->adapter),
                                 why);
     m.file = file;
-    ok = file && take_tensors(&m) && write_merged(&m, path);
+    ok = file && take_tensors(&m) && write_merged(&m, o->path);
+    o->note = m.adapter.note;
     safetensors_close(file);
-    json_decref(root);
+    json_decref(m.adapter.root);
     return ok;
 }

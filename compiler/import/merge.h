@@ -6,12 +6,25 @@
 
 #include "base/base.h"
 
-/* lora.c: merges the adapter in the folder `adapter` into the tensors of
- * `base`, W + scale B A (Hu et al. 2021, section 4.1), and writes them to
- * `path`. Computes in double precision and rounds once. Rejects adapters that
- * compute anything else. */
-bool merge_lora(Arena *a, const Safetensors *base, const char *adapter,
-                const char *path, Fault *why);
+typedef struct { /* how a model uses a tensor of its file */
+    bool used;   /* the model reads a part of it */
+    bool turned; /* a matrix stored as [in, out] */
+    bool tied;   /* a table that several parts of the model share */
+} TensorUse;
+
+typedef struct {
+    Arena *arena;
+    const Safetensors *base; /* weights of the model */
+    const TensorUse *use;    /* by tensor of `base` */
+    const char *adapter;     /* folder of the adapter */
+    const char *path;        /* file to write */
+    const char *note;        /* out: a remedy, after an error; NULL: none */
+} LoraMerge;
+
+/* lora.c: merges an adapter into a model, W + scale B A (Hu et al. 2021,
+ * section 4.1). Computes in double precision and rounds once. Rejects adapters
+ * that compute anything else, and results that are not finite. */
+bool merge_lora(LoraMerge *o, Fault *why);
 /* average.c: writes the mean of n files that have the same tensors. Computes in
  * double precision and rounds once ("Attention Is All You Need", section
  * 6.1). Rejects values that are not finite. */

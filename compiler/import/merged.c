@@ -90,7 +90,15 @@ bool merge_weights(Import *m)
     }
     if (!m->o->lora)
         return mean_of(m); /* the mean of a single file is a copy in f32 */
-    if (!merge_lora(m->a, m->weights, m->o->lora, m->made, &why))
+    LoraMerge lora = { .arena = m->a,
+                       .base = m->weights,
+                       .use = m->use,
+                       .adapter = m->o->lora,
+                       .path = m->made };
+    if (!merge_lora(&lora, &why)) {
         m->code = report_fault(&why);
+        if (lora.note)
+            note_at((Pos){ 0 }, "%s", lora.note);
+    }
     return !m->code;
 }

@@ -4,6 +4,7 @@
 
 #include "import/config.h"
 #include "import/import.h"
+#include "import/merge.h"
 #include "import/rules.h"
 
 typedef struct { /* a name in expressions: a key, or defined by `let` */
@@ -35,6 +36,7 @@ typedef struct {
     const char *task;
     const char *path; /* path of the weights */
     Safetensors *weights;
+    TensorUse *use;    /* by tensor of `weights`; NULL before tensors_fit() */
     Datum gguf;        /* metadata of a .gguf file; not a map if the input is a
                         * folder */
     Safetensors *view; /* tensors of the .gguf file, under their names in the

@@ -94,18 +94,26 @@ static const char *known_as(Import *m, const char *name)
     return own ? own : listed(m, rules_list(m->common, "unused"), name);
 }
 
-/* Returns a flag for each tensor: true if the model uses a part of it. */
-static bool *find_used(Import *m, const PackList *list)
+/* Sets m->use. `tie` has the Tie bits of the spec. */
+static void find_uses(Import *m, const PackList *list, int tie)
 {
     const Safetensors *file = m->weights;
-    bool *used = arena_alloc(m->a, (size_t)safetensors_count(file) + 1);
+    const char *table = !(tie & (tie - 1)) ? ""
+                      : tie & TieTarget    ? "target.weight"
+                                           : "source.weight";
+    m->use = arena_alloc(m->a, ((size_t)safetensors_count(file) + 1)
+                                   * sizeof *m->use);
     for (int64_t i = 0; i < list->count; i++) {
-        const char *name = list->item[i].from.name;
+        const PackItem *item = &list->item[i];
+        const char *name = item->from.name;
         const Tensor *t = name ? safetensors_find(file, name) : NULL;
-        if (t)
-            used[t - safetensors_at(file, 0)] = true;
+        if (!t)
+            continue;
+        TensorUse *use = &m->use[t - safetensors_at(file, 0)];
+        use->used = true;
+        use->turned = item->from.transposed;
+        use->tied = use->tied || (item->name && !strcmp(item->name, table));
     }
-    return used;
 }
 
 typedef struct { /* name of unknown tensors; number of further layers that have
@@ -140,7 +148,7 @@ static void leave_out(Import *m, SpecTree *t, const char *pattern,
     vec_push(m->a, &t->unused->items, scalar_new(m->a, pattern, false));
 }
 
-static bool say_unknown(Import *m, const bool *used, SpecTree *t)
+static bool say_unknown(Import *m, SpecTree *t)
 {
     t->unused = arena_alloc(m->a, sizeof *t->unused);
     t->unused->kind = YamlList;
@@ -148,11 +156,11 @@ static bool say_unknown(Import *m, const bool *used, SpecTree *t)
     VEC(Unknown) list = { 0 };
     for (int i = 0; i < safetensors_count(m->weights); i++) {
         const char *name = safetensors_at(m->weights, i)->name;
-        const char *pattern = used[i] ? NULL
-                                      : known_as(m, gguf_called(m, name));
+        const bool used = m->use[i].used;
+        const char *pattern = used ? NULL : known_as(m, gguf_called(m, name));
         if (pattern)
             leave_out(m, t, pattern, name);
-        if (used[i] || pattern)
+        if (used || pattern)
             continue;
         const int at = index_add(m->a, &seen, without_layer(m->a, name),
                                  list.n);
@@ -173,16 +181,16 @@ static bool say_unknown(Import *m, const bool *used, SpecTree *t)
     return list.n == 0;
 }
 
-static bool know_tensors(Import *m, const PackList *list, SpecTree *t,
-                         Imported *to)
+static bool know_tensors(Import *m, const Engine *e, SpecTree *t, Imported *to)
 {
-    const bool *used = find_used(m, list);
+    find_uses(m, &e->plan->pack, e->spec->embed_tie);
     to->tensors = safetensors_count(m->weights);
     for (int i = 0; i < to->tensors; i++) {
-        to->parameters += used[i] ? safetensors_at(m->weights, i)->elements : 0;
-        to->unused += !used[i];
+        const bool used = m->use[i].used;
+        to->parameters += used ? safetensors_at(m->weights, i)->elements : 0;
+        to->unused += !used;
     }
-    return say_unknown(m, used, t) && m->scope.failures == 0;
+    return say_unknown(m, t) && m->scope.failures == 0;
 }
 
 bool tensors_fit(Import *m, SpecTree *t, Imported *to)
@@ -198,7 +206,7 @@ bool tensors_fit(Import *m, SpecTree *t, Imported *to)
         const bool fits = weights_check(&e.plan->pack, m->weights, &report);
         if (!fits)
             print_report(&report);
-        if (!know_tensors(m, &e.plan->pack, t, to) || !fits)
+        if (!know_tensors(m, &e, t, to) || !fits)
             m->code = ExitInput;
         report_free(&report);
         to->by_token = e.spec->kind == KindEncoder && e.spec->source.size > 0

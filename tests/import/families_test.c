@@ -314,6 +314,61 @@ static void test_adapter(void **state)
             "tests/families/lora/expected.json");
 }
 
+/* Writes an adapter of adapters.json; returns the option that merges it. */
+static const char *written_adapter(const char *base, const json_t *row)
+{
+    Fault why = { 0 };
+    VEC(TensorOut) out = { 0 };
+    const char *from = arena_printf(a, "%s/adapters.safetensors", base);
+    const char *name = json_string_value(json_object_get(row, "name"));
+    const size_t n = strlen(name);
+    Safetensors *all = safetensors_open(from, &why);
+    assert_non_null(all);
+    for (int i = 0; i < safetensors_count(all); i++) {
+        const Tensor *t = safetensors_at(all, i);
+        if (strncmp(t->name, name, n) != 0 || t->name[n] != '/')
+            continue;
+        float *x = arena_alloc(a, (size_t)t->elements * sizeof *x);
+        tensor_floats(t, 0, t->elements, x);
+        TensorOut to = { .name = t->name + n + 1, .rank = t->rank, .data = x };
+        memcpy(to.dim, t->dim, sizeof to.dim);
+        vec_push(a, &out, to);
+    }
+    assert_true(safetensors_write(in_dir("adapter_model.safetensors"), out.at,
+                                  out.n, &why));
+    safetensors_close(all);
+    assert_int_equal(json_dump_file(json_object_get(row, "config"),
+                                    in_dir("adapter_config.json"), 0),
+                     0);
+    return arena_printf(a, "--lora=%s", in_dir("."));
+}
+
+/* Tests the adapters of a model: tests/families/adapters has the results, or a
+ * part of the message with which each is rejected. */
+static void test_adapters(void **state)
+{
+    const char *base = arena_printf(a, "%s/adapters/%s", families,
+                                    (const char *)*state + strlen("adapters-"));
+    json_t *root = json_file(arena_printf(a, "%s/adapters.json", base));
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(root, "adapters"), i, row)
+    {
+        Spawned s;
+        const char *option = written_adapter(base, row);
+        const char *says = json_string_value(json_object_get(row, "refused"));
+        const int code = RUN(&s, "", attnc(), "import", base, "-o",
+                             in_dir("model.yaml"), option);
+        if (code != (says ? ExitInput : 0) || (says && !strstr(s.tail, says)))
+            fail_msg("%s: %s", json_string_value(json_object_get(row, "name")),
+                     s.tail);
+        if (!says)
+            compare_cases(in_dir("model.yaml"), &ways[0],
+                          json_object_get(row, "cases"));
+    }
+    json_decref(root);
+}
+
 /* Tests the files of llama.cpp: tests/families/gguf has NAME.json next to
  * NAME.gguf. Tokenizers are written next to the spec
  * (tests/tokenizer/gguf_tokens_test.c). */
@@ -353,15 +408,32 @@ static int is_family(const struct dirent *e)
 
 #define CASE(name, test) { name, test, set_up_sharing, tear_down, name }
 static const struct CMUnitTest others[] = {
-    CASE("lora", test_adapter),        CASE("llama-q8_0", test_gguf),
-    CASE("llama-q4_0", test_gguf),     CASE("qwen2-bf16", test_gguf),
-    CASE("gemma-f16", test_gguf),      CASE("llama-3-f16", test_gguf),
-    CASE("qwen3-f16", test_gguf),      CASE("granite-f16", test_gguf),
-    CASE("starcoder2-f16", test_gguf), CASE("phi3-f16", test_gguf),
-    CASE("phi3-long-f16", test_gguf),  CASE("gpt2-f16", test_gguf),
-    CASE("stablelm-f16", test_gguf),   CASE("command-r-f16", test_gguf),
-    CASE("phi2-f16", test_gguf),       CASE("bert-f16", test_gguf),
-    CASE("bert-mean-f16", test_gguf),  CASE("xlm-roberta-f16", test_gguf),
+    CASE("lora", test_adapter),
+    CASE("llama-q8_0", test_gguf),
+    CASE("llama-q4_0", test_gguf),
+    CASE("qwen2-bf16", test_gguf),
+    CASE("gemma-f16", test_gguf),
+    CASE("llama-3-f16", test_gguf),
+    CASE("qwen3-f16", test_gguf),
+    CASE("granite-f16", test_gguf),
+    CASE("starcoder2-f16", test_gguf),
+    CASE("phi3-f16", test_gguf),
+    CASE("phi3-long-f16", test_gguf),
+    CASE("gpt2-f16", test_gguf),
+    CASE("stablelm-f16", test_gguf),
+    CASE("command-r-f16", test_gguf),
+    CASE("phi2-f16", test_gguf),
+    CASE("bert-f16", test_gguf),
+    CASE("bert-mean-f16", test_gguf),
+    CASE("xlm-roberta-f16", test_gguf),
+#define ADAPTERS(base) CASE("adapters-" base, test_adapters)
+    ADAPTERS("llama"),
+    ADAPTERS("llama-tied"),
+    ADAPTERS("gpt2"),
+    ADAPTERS("gpt2-square"),
+    ADAPTERS("bert"),
+    ADAPTERS("bert-tied"),
+    ADAPTERS("t5"),
 };
 enum { Others = sizeof others / sizeof *others };
 

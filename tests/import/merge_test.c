@@ -61,18 +61,42 @@ static const float head[4] = { 9, 8, 7, 6 };
 #define A(module) PRODUCT(module ".lora_A.weight", 2, 3, a)
 #define B(module) PRODUCT(module ".lora_B.weight", 2, 2, b)
 
+/* Returns how a model uses the tensors: it reads all but `unused`, t is
+ * [in, out], and `tied` is its table. */
+static const TensorUse *use_of(Arena *arena, const Safetensors *base,
+                               const char *tied, const char *unused)
+{
+    const int n = safetensors_count(base);
+    TensorUse *use = arena_alloc(arena, (size_t)n * sizeof *use);
+    for (int i = 0; i < n; i++) {
+        const char *name = safetensors_at(base, i)->name;
+        use[i] = (TensorUse){ .used = strcmp(name, unused) != 0,
+                              .turned = !strcmp(name, "model.t.weight"),
+                              .tied = !strcmp(name, tied) };
+    }
+    return use;
+}
+
+static const char *tied = "", *unused = "";
+static char note[300]; /* the remedy of the last merge */
+
 static bool merge(const char *config, const TensorOut *t, int n,
                   Safetensors **to, Fault *why)
 {
     Arena *arena = arena_new();
     Safetensors *base = file_of("base.safetensors", base_tensors, 4);
-    const char *out = scratch_path("out.safetensors");
+    LoraMerge o = { .arena = arena,
+                    .base = base,
+                    .use = use_of(arena, base, tied, unused),
+                    .adapter = scratch,
+                    .path = scratch_path("out.safetensors") };
     *why = (Fault){ 0 };
     if (config)
         scratch_file("adapter_config.json", config, strlen(config));
     safetensors_close(file_of("adapter_model.safetensors", t, n));
-    const bool done = merge_lora(arena, base, scratch, out, why);
-    *to = done ? safetensors_open(out, why) : NULL;
+    const bool done = merge_lora(&o, why);
+    *to = done ? safetensors_open(o.path, why) : NULL;
+    snprintf(note, sizeof note, "%s", o.note ? o.note : "");
     safetensors_close(base);
     arena_free(arena);
     return done;
@@ -110,7 +134,7 @@ static void turns_and_scales(void **state)
     /* its own scale 3 / 2; the matrix is [in, out] */
     const float merged[6] = { 2.5f, 6.5f, 6, 10, 11, 21 };
     assert_true(merge("{\"peft_type\": \"LORA\", \"lora_alpha\": 4, "
-                      "\"fan_in_fan_out\": true, "
+                      "\"fan_in_fan_out\": false, "
                       "\"alpha_pattern\": {\"t\": 3}}",
                       t, 2, &s, &why));
     assert_tensor(s, "model.t.weight", merged, 6);
@@ -163,9 +187,13 @@ static void adds_to_wide_rows(void **state)
     scratch_file("adapter_config.json", config, strlen(config));
     safetensors_close(file_of("adapter_model.safetensors", t, 2));
     Safetensors *base = file_of("base.safetensors", &wide, 1);
-    const char *out = scratch_path("out.safetensors");
-    assert_true(merge_lora(arena, base, scratch, out, &why));
-    Safetensors *s = safetensors_open(out, &why);
+    LoraMerge o = { .arena = arena,
+                    .base = base,
+                    .use = use_of(arena, base, "", ""),
+                    .adapter = scratch,
+                    .path = scratch_path("out.safetensors") };
+    assert_true(merge_lora(&o, &why));
+    Safetensors *s = safetensors_open(o.path, &why);
     assert_non_null(s);
     tensor_floats(safetensors_find(s, "w.weight"), 0, N, x);
     for (int i = 0; i < N; i++)
@@ -203,13 +231,28 @@ static void refuses_configs(void **state)
             "adapter_config.json: 'lora_alpha' is a number");
     refuses(CONFIG ", \"use_rslora\": 3}", t, 2,
             "adapter_config.json: 'use_rslora' is true or false");
-    refuses(CONFIG ", \"alpha_pattern\": {\"a.*\": 3}}", t, 2,
-            "adapter_config.json: 'alpha_pattern' has a regular expression: "
-            "only names of modules are known");
+    refuses(CONFIG ", \"alpha_pattern\": {\"a{1}\": 3}}", t, 2,
+            "adapter_config.json: 'alpha_pattern' has a regular expression "
+            "that is not known to mean the same outside of Python: 'a{1}'");
+    assert_string_equal(note, "name the modules instead: .*, +, ?, |, (), [], "
+                              "^, $, \\., \\d and \\w are known");
     refuses(CONFIG ", \"alpha_pattern\": {\"a\": \"b\"}}", t, 2,
             "adapter_config.json: 'alpha_pattern' maps modules to numbers");
     refuses(CONFIG ", \"alpha_pattern\": 3}", t, 2,
             "adapter_config.json: 'alpha_pattern' maps modules to numbers");
+    refuses(CONFIG ", \"r\": 0}", t, 2,
+            "adapter_config.json: 'r' is a positive integer");
+    refuses(CONFIG ", \"r\": 3}", t, 2,
+            "adapter_config.json: 'r' is 3 for module 'a', but its update has "
+            "rank 2");
+    refuses(CONFIG ", \"r\": 2, \"rank_pattern\": {\"a\": 4}}", t, 2,
+            "adapter_config.json: 'rank_pattern' is 4 for module 'a', but its "
+            "update has rank 2");
+    refuses(CONFIG ", \"use_tomorrow\": 1}", t, 2,
+            "adapter_config.json: 'use_tomorrow' is not a known key of an "
+            "adapter");
+    assert_string_equal(note, "if it changes nothing that is computed, remove "
+                              "it");
     refuses("[]", t, 2, "adapter_config.json: an object is expected");
     refuses("{", t, 2,
             "adapter_config.json:1:1: string or '}' expected near "
@@ -221,7 +264,7 @@ static void refuses_tensors(void **state)
     (void)state;
     const TensorOut unknown[] = { A("z"), B("z") };
     const TensorOut alone[] = { A("a") };
-    const TensorOut wide[] = { A("t"), B("t") };
+    const TensorOut wide[] = { A("a"), PRODUCT("a.lora_B.weight", 3, 2, w) };
     const TensorOut dora[] = { { .name = "a.lora_magnitude_vector",
                                  .rank = 1,
                                  .dim = { 2 },
@@ -240,7 +283,7 @@ static void refuses_tensors(void **state)
             "adapter_model.safetensors: tensor 'a.lora_A.weight': is A [r, in] "
             "beside B [out, r]");
     refuses(CONFIG "}", wide, 2,
-            "adapter_model.safetensors: tensor 't.lora_A.weight': does not fit "
+            "adapter_model.safetensors: tensor 'a.lora_A.weight': does not fit "
             "the shape of the model's weight");
     refuses(CONFIG "}", dora, 1,
             "adapter_model.safetensors: tensor 'a.lora_magnitude_vector': is "
@@ -251,6 +294,173 @@ static void refuses_tensors(void **state)
     refuses(CONFIG "}", other, 1,
             "adapter_model.safetensors: tensor 'head.weight': does not fit the "
             "shape of the model's weight");
+}
+
+static void refuses_halves_doubles_infinities(void **state)
+{
+    (void)state;
+    const TensorOut b_alone[] = { B("a") };
+    const TensorOut twice[] = { A("a"), B("a"), A("model.a"), B("model.a") };
+    const TensorOut heads[] = {
+        { .name = "head.weight", .rank = 1, .dim = { 4 }, .data = v },
+        { .name = "x.head.weight", .rank = 1, .dim = { 4 }, .data = head }
+    };
+    const float large[6] = { 1, 2, HUGE_VALF, 0, 1, 2 };
+    const TensorOut infinite[] = { PRODUCT("a.lora_A.weight", 2, 3, large),
+                                   B("a") };
+    scratch_empty();
+    refuses(CONFIG "}", b_alone, 1,
+            "adapter_model.safetensors: tensor 'a.lora_B.weight': has no A "
+            "beside it");
+    refuses(CONFIG "}", twice, 4,
+            "adapter_model.safetensors: tensor 'model.a.lora_A.weight': "
+            "updates a weight a second time");
+    refuses(CONFIG "}", heads, 2,
+            "adapter_model.safetensors: tensor 'x.head.weight': replaces a "
+            "weight a second time");
+    refuses(CONFIG "}", infinite, 2,
+            "adapter_model.safetensors: gives tensor 'model.a.weight' a value "
+            "that is not finite");
+}
+
+/* Replaces a tensor by one of a type that attnc does not read. */
+static void refuses_types(void **state)
+{
+    (void)state;
+    static const char header[] = "{\"head.weight\":{\"dtype\":\"F8_E4M3\","
+                                 "\"shape\":[4],\"data_offsets\":[0,4]}}";
+    const char length[8] = { sizeof header - 1 };
+    char file[8 + sizeof header + 4] = { 0 };
+    Arena *arena = arena_new();
+    Fault why;
+    scratch_empty();
+    memcpy(file, length, 8);
+    memcpy(file + 8, header, sizeof header - 1);
+    scratch_file("adapter_config.json", CONFIG "}", strlen(CONFIG "}"));
+    scratch_file("adapter_model.safetensors", file, sizeof file - 1);
+    Safetensors *base = file_of("base.safetensors", base_tensors, 4);
+    LoraMerge o = { .arena = arena,
+                    .base = base,
+                    .use = use_of(arena, base, "", ""),
+                    .adapter = scratch,
+                    .path = scratch_path("out.safetensors") };
+    assert_false(merge_lora(&o, &why));
+    assert_message(why.text,
+                   "adapter_model.safetensors: tensor 'head.weight': is of a "
+                   "type that is not read");
+    safetensors_close(base);
+    arena_free(arena);
+}
+
+/* Initialisations that change the model's own weights. */
+static void refuses_other_starts(void **state)
+{
+    (void)state;
+    const TensorOut t[] = { A("a"), B("a") };
+    static const char *const same[] = { "true",     "false",
+                                        "null",     "\"gaussian\"",
+                                        "\"mica\"", "\"orthogonal\"",
+                                        "\"eva\"" };
+    static const char *const changes[] = {
+        "pissa", "pissa_niter_16", "olora", "corda", "loftq", "lora_ga"
+    };
+    char config[200], message[200];
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        Safetensors *s;
+        Fault why;
+        snprintf(config, sizeof config, CONFIG ", \"init_lora_weights\": %s}",
+                 same[i]);
+        assert_true(merge(config, t, 2, &s, &why));
+        safetensors_close(s);
+    }
+    scratch_empty();
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        snprintf(config, sizeof config,
+                 CONFIG ", \"init_lora_weights\": \"%s\"}", changes[i]);
+        snprintf(message, sizeof message,
+                 "adapter_config.json: 'init_lora_weights' is \"%s\", which "
+                 "also changes weights of the model that the adapter does not "
+                 "have",
+                 changes[i]);
+        refuses(config, t, 2, message);
+        assert_string_equal(note, "save it again by peft's save_pretrained() "
+                                  "with path_initial_model_for_weight_"
+                                  "conversion, or merge it where it was "
+                                  "trained");
+    }
+    refuses(CONFIG ", \"init_lora_weights\": \"tomorrow\"}", t, 2,
+            "adapter_config.json: 'init_lora_weights' has a value that is not "
+            "known");
+}
+
+/* Updates that peft does not read, because of keys of the config. */
+static void refuses_other_modules(void **state)
+{
+    (void)state;
+    const TensorOut t[] = { A("model.a"), B("model.a") };
+    static const struct {
+        const char *key, *value;
+    } rows[] = {
+        { "target_modules", "[\"t\", \"x.model.a\"]" },
+        { "target_modules", "\"mode.\"" },
+        { "exclude_modules", "[\"a\"]" },
+        { "exclude_modules", "\"(?:model)\\\\.[a-c]\"" },
+        { "layers_to_transform", "[1], \"target_modules\": [\"a\"]" },
+        { "modules_to_save", "[\"model\"]" },
+    };
+    char config[200], message[200];
+    scratch_empty();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(config, sizeof config, CONFIG ", \"%s\": %s}", rows[i].key,
+                 rows[i].value);
+        snprintf(message, sizeof message,
+                 "adapter_config.json: '%s' leaves out module 'model.a', of "
+                 "which the adapter has an update",
+                 rows[i].key);
+        refuses(config, t, 2, message);
+    }
+}
+
+/* A table that the model ties keeps one value under all of its names. */
+static void keeps_tables_tied(void **state)
+{
+    (void)state;
+    const float other[6] = { 7, 7, 7, 7, 7, 7 };
+    TensorOut t[] = {
+        { .name = "model.a.weight", .rank = 2, .dim = { 2, 3 }, .data = other },
+        { .name = "out.weight", .rank = 2, .dim = { 2, 3 }, .data = other }
+    };
+    const TensorOut product[] = { A("a"), B("a") };
+    const TensorOut head_product[] = { A("out"), B("out") };
+    Safetensors *s;
+    Fault why;
+    tied = "model.a.weight";
+    scratch_empty();
+    refuses(CONFIG "}", t, 1,
+            "adapter_model.safetensors: tensor 'model.a.weight': would untie "
+            "'model.a.weight', one table for the model's input and output");
+    assert_true(strstr(note, "tie_word_embeddings=False"));
+    refuses(CONFIG "}", t + 1, 1,
+            "adapter_model.safetensors: tensor 'out.weight': would untie "
+            "'model.a.weight', one table for the model's input and output");
+    refuses(CONFIG "}", product, 2,
+            "adapter_model.safetensors: tensor 'a.lora_A.weight': would untie "
+            "'model.a.weight', one table for the model's input and output");
+    refuses(CONFIG "}", head_product, 2,
+            "adapter_model.safetensors: tensor 'out.lora_A.weight': would "
+            "untie 'model.a.weight', one table for the model's input and "
+            "output");
+    assert_true(merge(CONFIG "}", t, 2, &s, &why));
+    assert_tensor(s, "model.a.weight", other, 6);
+    safetensors_close(s);
+    t[1].data = w;
+    scratch_empty();
+    refuses(CONFIG "}", t, 2,
+            "adapter_model.safetensors: tensor 'out.weight': would untie "
+            "'model.a.weight', one table for the model's input and output");
+    assert_true(merge(CONFIG "}", t + 1, 1, &s, &why)); /* as it was */
+    safetensors_close(s);
+    tied = "";
 }
 
 /* ---- mean ---- */
@@ -371,6 +581,11 @@ int main(void)
         cmocka_unit_test(adds_to_wide_rows),
         cmocka_unit_test(refuses_configs),
         cmocka_unit_test(refuses_tensors),
+        cmocka_unit_test(refuses_halves_doubles_infinities),
+        cmocka_unit_test(refuses_types),
+        cmocka_unit_test(refuses_other_starts),
+        cmocka_unit_test(refuses_other_modules),
+        cmocka_unit_test(keeps_tables_tied),
         cmocka_unit_test(takes_the_mean),
         cmocka_unit_test(takes_the_mean_of_large_tensors),
         cmocka_unit_test(refuses_other_models),
