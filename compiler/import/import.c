@@ -13,6 +13,38 @@
 #include "runtime/weights/gguf.h"
 
 /* ---- folder ---- */
+
+/* Reports that the folder has no config.json. If it has an adapter, names the
+ * model that this belongs to. */
+static void refuse_folder(Import *m, const char *folder)
+{
+    Config adapter = { 0 };
+    if (!config_read(m->a, arena_printf(m->a, "%s/adapter_config.json", folder),
+                     false, &adapter, &m->code))
+        return;
+    m->code = adapter.src.name ? ExitInput : ExitIO;
+    if (!adapter.src.name) {
+        error_at((Pos){ 0 }, "%s has no config.json", quote(folder));
+        return;
+    }
+    const ConfigKey *key = config_find(&adapter, "base_model_name_or_path");
+    const char *base = key && key->value.kind == ValueText ? key->value.text
+                                                           : NULL;
+    error_at((Pos){ 0 },
+             "%s has no config.json: it is an adapter of peft, for %s",
+             quote(folder),
+             base ? arena_printf(m->a, "the model '%s'", quote(base))
+                  : "a model that it does not name");
+    if (base && is_folder(base))
+        note_at((Pos){ 0 }, "attnc import %s --lora=%s", quote(base),
+                quote(folder));
+    else
+        note_at((Pos){ 0 },
+                "attnc import BASE --lora=%s, where BASE is the "
+                "folder of that model",
+                quote(folder));
+}
+
 static bool read_config(Import *m)
 {
     struct stat s;
@@ -32,8 +64,7 @@ static bool read_config(Import *m)
         m->code = ExitInput;
     } else if (config_read(m->a, path, false, m->config, &m->code)
                && !m->config->src.name) {
-        error_at((Pos){ 0 }, "%s has no config.json", quote(folder));
-        m->code = ExitIO;
+        refuse_folder(m, folder);
     } else if (!m->code && m->config->top.kind != ValueMap) {
         error_at((Pos){ &m->config->src, 1, 1 }, "an object is needed here");
         m->code = ExitInput;
@@ -266,7 +297,9 @@ static bool make_spec(Import *m, Imported *to)
     return true;
 }
 
-static bool import_all(Import *m, Imported *to)
+/* Reads the config and opens the weights, and evaluates all keys by the
+ * rules. */
+static bool read_model(Import *m, Imported *to)
 {
     const bool gguf = is_gguf(m->o->folder);
     if (!(gguf ? gguf_read(m) : read_config(m)) || !open_rules(m, to)
@@ -277,12 +310,50 @@ static bool import_all(Import *m, Imported *to)
     if (!lay_over(m))
         return false;
     const bool bound = bind_rules(m);
-    if (!judge_refusals(m) || !bound)
-        return false;
-    if (!judge_keys(m) || !join_weights(m))
+    return judge_refusals(m) && bound && judge_keys(m);
+}
+
+/* Reads the folders of the other checkpoints, which must have the same keys. */
+static bool read_others(Import *m)
+{
+    const int n = m->o->n_others;
+    ImportOptions *o = arena_alloc(m->a, ((size_t)n + 1) * sizeof *o);
+    m->other = arena_alloc(m->a, ((size_t)n + 1) * sizeof *m->other);
+    for (int i = 0; i < n; i++) {
+        Imported to = { .arena = m->a };
+        Import *other = &m->other[i];
+        o[i] = (ImportOptions){ .folder = m->o->others[i],
+                                .spec = m->o->spec,
+                                .name = m->o->name,
+                                .rules = m->o->rules };
+        *other = (Import){ .a = m->a,
+                           .o = &o[i],
+                           .config = arena_alloc(m->a, sizeof *other->config),
+                           .task = "",
+                           .layer = -1 };
+        other->config->top.kind = ValueNone;
+        if (!read_model(other, &to))
+            m->code = other->code ? other->code : ExitInput;
+        if (m->code || !same_model(m, other))
+            return false;
+    }
+    return true;
+}
+
+static bool import_all(Import *m, Imported *to)
+{
+    if (!read_model(m, to) || !read_others(m) || !join_weights(m))
         return false;
     to->made = m->made;
     return make_spec(m, to) && merge_weights(m);
+}
+
+static void close_weights(const Import *m)
+{
+    safetensors_close(m->view);
+    safetensors_close(m->weights);
+    safetensors_close(m->base);
+    safetensors_close(m->beside);
 }
 
 int import_folder(Imported *to, const ImportOptions *o)
@@ -292,10 +363,9 @@ int import_folder(Imported *to, const ImportOptions *o)
     Import m = { .a = a, .o = o, .config = &config, .task = "", .layer = -1 };
     *to = (Imported){ .arena = a };
     const bool good = import_all(&m, to);
-    safetensors_close(m.view);
-    safetensors_close(m.weights);
-    safetensors_close(m.base);
-    safetensors_close(m.beside);
+    for (int i = 0; m.other && i < o->n_others; i++)
+        close_weights(&m.other[i]);
+    close_weights(&m);
     return good ? ExitDone : m.code ? m.code : ExitInput;
 }
 

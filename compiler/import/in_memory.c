@@ -44,9 +44,11 @@ const char *import_name(Arena *a, const char *path)
 
 static bool is_checkpoint(Arena *a, const char *path)
 {
-    return is_folder(path)
-             ? path_exists(arena_printf(a, "%s/config.json", path))
-             : is_gguf(path);
+    return !is_folder(path)
+             ? is_gguf(path)
+             : path_exists(arena_printf(a, "%s/config.json", path))
+                   || path_exists(
+                       arena_printf(a, "%s/adapter_config.json", path));
 }
 
 static bool give(const Imported *i, const char *spec, Fault *why)

@@ -10,19 +10,13 @@ static bool mean_of(Import *m)
     const int n = m->o->n_others;
     const Safetensors **file = arena_alloc(m->a,
                                            ((size_t)n + 1) * sizeof *file);
-    const char *path;
     Fault why;
-    int open = 1;
     file[0] = m->weights;
-    while (open <= n
-           && (file[open] = tensors_of(m, m->o->others[open - 1], &path)))
-        open++;
-    const bool all = open == n + 1;
-    if (all && !merge_mean(m->a, file, open, m->made, &why))
+    for (int i = 0; i < n; i++)
+        file[i + 1] = m->other[i].weights;
+    if (!merge_mean(m->a, file, n + 1, m->made, &why))
         m->code = report_fault(&why);
-    while (--open > 0)
-        safetensors_close((Safetensors *)file[open]);
-    return all && !m->code;
+    return !m->code;
 }
 
 /* ---- joined ---- */
@@ -81,13 +75,8 @@ bool merge_weights(Import *m)
     Fault why;
     if (!m->made)
         return true;
-    if (m->gguf.kind == ValueMap) {
-        error_at((Pos){ 0 },
-                 "%s: weights are merged in the folder of a checkpoint, not "
-                 "in a file of llama.cpp",
-                 quote(m->path));
+    if (!can_merge(m))
         return false;
-    }
     if (!m->o->lora)
         return mean_of(m); /* the mean of a single file is a copy in f32 */
     LoraMerge lora = { .arena = m->a,

@@ -21,7 +21,7 @@ typedef struct {
     Config *file;
 } JsonFile;
 
-typedef struct {
+typedef struct Import {
     Arena *a;
     const ImportOptions *o;
     const char *family;
@@ -43,6 +43,7 @@ typedef struct {
                         * rules */
     /* the two files whose tensors `weights` joins, or NULL */
     Safetensors *base, *beside;
+    struct Import *other; /* [o->n_others] */
     const char *made; /* path of weights that the import writes; NULL: none */
     int64_t layer;    /* value of `i` in expressions; -1: outside of `layer` */
     bool of_layer;    /* true if an expression has used `i` */
@@ -129,6 +130,11 @@ bool join_weights(Import *m);
 /* Computes weights from several files and writes them, if the options request
  * it. */
 bool merge_weights(Import *m);
+/* same_model.c: returns false after an error if the keys of another folder have
+ * other values. */
+bool same_model(Import *m, const Import *other);
+/* Returns false after an error if the model is a file of llama.cpp. */
+bool can_merge(const Import *m);
 /* Checks that the file has every tensor that the spec needs, and that all other
  * tensors are known. The latter become `unused` in the spec. */
 bool tensors_fit(Import *m, SpecTree *t, Imported *to);

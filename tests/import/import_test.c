@@ -453,6 +453,40 @@ static void rules_stand(void **state)
     arena_free(a);
 }
 
+/* The folder of an adapter instead of that of its model. */
+static void names_the_base_of_an_adapter(void **state)
+{
+    static const struct {
+        const char *config, *says;
+    } rows[] = {
+        { "{\"base_model_name_or_path\": \"tests/families/llama\"}",
+          " has no config.json: it is an adapter of peft, for the model "
+          "'tests/families/llama'\n"
+          "attnc: note: attnc import tests/families/llama --lora=\n" },
+        { "{\"base_model_name_or_path\": \"me/small\"}",
+          " has no config.json: it is an adapter of peft, for the model "
+          "'me/small'\n"
+          "attnc: note: attnc import BASE --lora=, where BASE is the folder of "
+          "that model\n" },
+        { "{}", " has no config.json: it is an adapter of peft, for a model "
+                "that it does not name\n"
+                "attnc: note: attnc import BASE --lora=, where BASE is the "
+                "folder of that model\n" },
+    };
+    Arena *a = arena_new();
+    int code;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        scratch_empty();
+        scratch_file("adapter_config.json", rows[i].config,
+                     strlen(rows[i].config));
+        const char *said = imported(a, scratch, &code);
+        assert_int_equal(code, ExitInput);
+        assert_string_equal(strstr(said, " has"), rows[i].says);
+    }
+    arena_free(a);
+}
+
 static void test_name(void **state)
 {
     static const char *const names[][2] = {
@@ -484,6 +518,7 @@ int main(void)
         cmocka_unit_test(unused_tensors),
         cmocka_unit_test(vocabularies),
         cmocka_unit_test(rules_stand),
+        cmocka_unit_test(names_the_base_of_an_adapter),
         cmocka_unit_test(test_name),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
