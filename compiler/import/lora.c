@@ -74,11 +74,13 @@ static int find_tensor(const Safetensors *base, const char *name)
 
 /* Removes the segments that peft adds to a name: base_model.model. at the
  * start, base_layer in a module that also has a low-rank update, and
- * modules_to_save in one that is replaced. */
+ * modules_to_save in one that is replaced, with the adapter's name. */
 static const char *own_name(Arena *a, const char *name)
 {
     static const char prefix[] = "base_model.model.";
-    static const char *const inside[] = { ".base_layer.", ".modules_to_save." };
+    static const char *const inside[] = { ".base_layer.",
+                                          ".modules_to_save.default.",
+                                          ".modules_to_save." };
     const size_t n = sizeof prefix - 1;
     if (!strncmp(name, prefix, n))
         name += n;

@@ -261,10 +261,17 @@ static bool is_saved(const Adapter *l, const char *module)
     return false;
 }
 
-/* Returns true if a number in the name is one of layers_to_transform. */
+/* Returns true if a number in the name is one of layers_to_transform, or if
+ * target_modules has the complete name, for which no layer is needed. */
 static bool has_layer(const Adapter *l, const char *module)
 {
     const json_t *v = json_object_get(l->root, "layers_to_transform");
+    const json_t *targets = json_object_get(l->root, "target_modules");
+    for (size_t i = 0; i < json_array_size(targets); i++) {
+        const char *name = json_string_value(json_array_get(targets, i));
+        if (name && !strcmp(name, module))
+            return true;
+    }
     for (const char *at = module; *at; at += *at == '.') {
         const size_t n = strcspn(at, "."), digits = strspn(at, "0123456789");
         const long long layer = strtoll(at, NULL, 10);

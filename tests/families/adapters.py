@@ -160,6 +160,8 @@ def adapters():
     of("llama", "one-layer", qv, layers_to_transform=[1])
     of("llama", "one-layer-pattern", qv, layers_to_transform=0,
        layers_pattern="layers")
+    of("llama", "head-of-one-layer", ["lm_head", "q_proj"],
+       layers_to_transform=[1])
     of("llama", "layer-left-out", qv, "layers_to_transform",
        edit={"layers_to_transform": [0]})
     of("llama", "excluded", "all-linear", exclude_modules=["up_proj"])
@@ -218,6 +220,8 @@ def adapters():
     of("bert", "turned", ["query", "value"], task_type="SEQ_CLS",
        edit={"fan_in_fan_out": True})
     of("bert", "embedding", ["word_embeddings", "dense"], task_type="SEQ_CLS",
+       bias="all")
+    of("bert", "saved-pooler", ["query"], modules_to_save=["pooler"],
        bias="all")
     of("bert-tied", "plain", ["query", "key"])
     of("bert-tied", "bias-all", ["query"], bias="all")
