@@ -210,6 +210,10 @@ void safetensors_close(Safetensors *s);
  * either tensor. Returns NULL if memory runs out. */
 Safetensors *safetensors_renamed(const Safetensors *s,
                                  const char *const *names);
+/* Returns the tensors of `s`, and tensor `at` a second time under this name.
+ * Lifetimes and errors are as for safetensors_renamed(). */
+Safetensors *safetensors_doubled(const Safetensors *s, int at,
+                                 const char *name);
 /* Returns the tensors of both files, sorted by name; names[i] replaces the name
  * of tensor i of `other`. Lifetimes and errors are as for
  * safetensors_renamed(). */

@@ -342,7 +342,8 @@ static bool read_others(Import *m)
 
 static bool import_all(Import *m, Imported *to)
 {
-    if (!read_model(m, to) || !read_others(m) || !join_weights(m))
+    if (!read_model(m, to) || !read_others(m) || !join_weights(m)
+        || !untie_weights(m))
         return false;
     to->made = m->made;
     return make_spec(m, to) && merge_weights(m);
@@ -354,6 +355,7 @@ static void close_weights(const Import *m)
     safetensors_close(m->weights);
     safetensors_close(m->base);
     safetensors_close(m->beside);
+    safetensors_close(m->tied);
 }
 
 int import_folder(Imported *to, const ImportOptions *o)

@@ -52,10 +52,7 @@ static int tensor_named(const Safetensors *s, const char *name)
     return t ? (int)(t - safetensors_at(s, 0)) : -1;
 }
 
-/* Returns the index of the model's tensor for a name in the adapter, or -1. One
- * of the names may lack the first segment of the other, as a file of the bare
- * model does. */
-static int find_tensor(const Safetensors *base, const char *name)
+int adapter_finds(const Safetensors *base, const char *name)
 {
     const char *dot = strchr(name, '.');
     int found = tensor_named(base, name);
@@ -72,10 +69,7 @@ static int find_tensor(const Safetensors *base, const char *name)
     return found;
 }
 
-/* Removes the segments that peft adds to a name: base_model.model. at the
- * start, base_layer in a module that also has a low-rank update, and
- * modules_to_save in one that is replaced, with the adapter's name. */
-static const char *own_name(Arena *a, const char *name)
+const char *adapter_name(Arena *a, const char *name)
 {
     static const char prefix[] = "base_model.model.";
     static const char *const inside[] = { ".base_layer.",
@@ -111,7 +105,7 @@ static bool is_alias(const Merge *m, int at, const Tensor *t)
         && (t->rank == 1 || t->dim[1] == table->dim[1]);
 }
 
-static bool same_values(const Tensor *x, const Tensor *y)
+bool same_values(const Tensor *x, const Tensor *y)
 {
     float a[512], b[512];
     const int64_t most = sizeof a / sizeof *a;
@@ -188,8 +182,8 @@ static bool is_factor(const Tensor *t)
 static bool add_product(Merge *m, const Tensor *a, const Tensor *b,
                         const char *module, bool embedding)
 {
-    const int at = find_tensor(m->base,
-                               arena_printf(m->arena, "%s.weight", module));
+    const int at = adapter_finds(m->base,
+                                 arena_printf(m->arena, "%s.weight", module));
     if (!is_factor(a) || !is_factor(b) || b->dim[1] != a->dim[0]
         || a->dim[0] == 0)
         return wrong_tensor(m, a->name, "is A [r, in] beside B [out, r]");
@@ -222,7 +216,7 @@ static bool add_product(Merge *m, const Tensor *a, const Tensor *b,
 /* Replaces a tensor of the model with the adapter's. */
 static bool replace(Merge *m, const Tensor *t)
 {
-    const int at = find_tensor(m->base, own_name(m->arena, t->name));
+    const int at = adapter_finds(m->base, adapter_name(m->arena, t->name));
     const bool alias = is_alias(m, at, t);
     if (t->type == StOther)
         return wrong_tensor(m, t->name, "is of a type that is not read");
@@ -271,8 +265,9 @@ static bool take_tensor(Merge *m, const Tensor *t, bool whole)
                 || wrong_tensor(m, t->name, "has no A beside it");
         if (!stem_before(t->name, pairs[p].a, &stem))
             continue;
-        const char *module = own_name(m->arena,
-                                      arena_strndup(m->arena, t->name, stem));
+        const char *module = adapter_name(m->arena,
+                                          arena_strndup(m->arena, t->name,
+                                                        stem));
         return whole
             || add_product(m, t, partner(m, t, stem, pairs[p].b), module,
                            pairs[p].embedding);

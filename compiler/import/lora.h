@@ -28,6 +28,18 @@ bool adapter_scale(Adapter *l, const char *module, int64_t rank, double *scale,
 /* Returns true if the name is `module` or ends in ".module". */
 bool names_module(const char *name, const char *module);
 
+/* lora.c: removes the segments that peft adds to a tensor's or a module's name:
+ * base_model.model. at the start, base_layer in a module that also has a
+ * low-rank update, and modules_to_save in one that is replaced, with the
+ * adapter's name. */
+const char *adapter_name(Arena *a, const char *name);
+/* Returns the index of the model's tensor for such a name, or -1. One of the
+ * names may lack the first segment of the other, as a file of the bare model
+ * does. */
+int adapter_finds(const Safetensors *base, const char *name);
+/* Returns true if two tensors have the same shape and values. */
+bool same_values(const Tensor *x, const Tensor *y);
+
 /* python_pattern.c: matches a regular expression of Python. */
 typedef enum { PatternMissed, PatternFits, PatternUnknown } PatternResult;
 /* Matches all of `text` or, with `tail`, what follows any of its dots. Returns

@@ -43,6 +43,7 @@ typedef struct Import {
                         * rules */
     /* the two files whose tensors `weights` joins, or NULL */
     Safetensors *base, *beside;
+    Safetensors *tied; /* what `weights` was before untie_weights(), or NULL */
     struct Import *other; /* [o->n_others] */
     const char *made; /* path of weights that the import writes; NULL: none */
     int64_t layer;    /* value of `i` in expressions; -1: outside of `layer` */
@@ -124,6 +125,8 @@ bool tensors_open(Import *m);
 /* Opens the weights of any folder and sets *path to their path. Returns NULL
  * after an error. */
 Safetensors *tensors_of(Import *m, const char *folder, const char **path);
+/* untie.c: reads tied tables as two if an adapter replaces one of them. */
+bool untie_weights(Import *m);
 /* merged.c: joins a second weights file if the rules name one. The name of its
  * folder becomes the prefix of its tensors. */
 bool join_weights(Import *m);

@@ -69,9 +69,21 @@ def one_table(config, max_len):
         rope["short_factor"] = rope["long_factor"]
 
 
+def untie(config, weights):
+    """An adapter may give a decoder's output a table of its own."""
+    made = tensors.load_file(os.path.join(weights, "model.safetensors"))
+    for name in ("lm_head.weight", "embed_out.weight"):
+        if name in made and not any(
+                torch.equal(made[name], x) for n, x in made.items()
+                if n != name):
+            config.tie_word_embeddings = False
+
+
 def load(kind, max_len, folder, weights):
     config = transformers.AutoConfig.from_pretrained(folder)
     one_table(config, max_len)
+    if weights:
+        untie(config, weights)
     words = {"config": config, "dtype" if FIVE else "torch_dtype":
              torch.float32}
     if FIVE and hasattr(config, "num_experts_per_tok"):

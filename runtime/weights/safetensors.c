@@ -352,6 +352,18 @@ Safetensors *safetensors_renamed(const Safetensors *s, const char *const *names)
     return to;
 }
 
+Safetensors *safetensors_doubled(const Safetensors *s, int at, const char *name)
+{
+    Safetensors *to = view_of(s, s->count + 1);
+    for (int i = 0; to && i <= s->count; i++)
+        to->tensor[i] = s->tensor[i < s->count ? i : at];
+    if (to) {
+        to->tensor[s->count].name = name;
+        safetensors_sort(to);
+    }
+    return to;
+}
+
 Safetensors *safetensors_joined(const Safetensors *s, const Safetensors *other,
                                 const char *const *names)
 {

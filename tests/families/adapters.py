@@ -191,12 +191,12 @@ def adapters():
     of("llama-tied", "plain", qv)
     of("llama-tied", "saved-tied", qv, modules_to_save=["embed_tokens"],
        ensure_weight_tying=True)
-    of("llama-tied", "saved-embedding", qv, "would untie",
-       modules_to_save=["embed_tokens"])
-    of("llama-tied", "saved-head", qv, "would untie",
-       modules_to_save=["lm_head"])
-    of("llama-tied", "saved-both", qv, "would untie",
+    of("llama-tied", "saved-embedding", qv, modules_to_save=["embed_tokens"])
+    of("llama-tied", "saved-head", qv, modules_to_save=["lm_head"])
+    of("llama-tied", "saved-both", qv,
        modules_to_save=["lm_head", "embed_tokens"])
+    of("llama-tied", "saved-head-and-embedding", ["embed_tokens"],
+       "would untie", modules_to_save=["lm_head"])
     of("llama-tied", "embedding", ["embed_tokens", "v_proj"], "would untie")
     of("llama-tied", "head", ["lm_head", "v_proj"], "would untie")
     conv = ["c_attn", "c_proj", "c_fc"]
@@ -206,6 +206,10 @@ def adapters():
        rank_pattern={r"mlp\..*": 1}, fan_in_fan_out=True)
     of("gpt2", "bias-all", conv, bias="all", fan_in_fan_out=True)
     of("gpt2", "positions", ["wpe", "c_attn"], fan_in_fan_out=True)
+    of("gpt2", "saved-embedding", conv, modules_to_save=["wte"],
+       fan_in_fan_out=True)
+    of("gpt2", "saved-head", conv, modules_to_save=["lm_head"],
+       fan_in_fan_out=True)
     of("gpt2", "embedding", ["wte", "c_attn"], "would untie",
        fan_in_fan_out=True)
     of("gpt2-square", "plain", conv, fan_in_fan_out=True)
