@@ -166,7 +166,8 @@ static const ConfigKey *find_noted(Import *m, const char *key)
 static void note_keys(Import *m, const Yaml *row)
 {
     const Yaml *keys = yaml_get(row, "keys");
-    const char *text = "", *file = "", *says = rules_text(row, "says");
+    const Yaml *said = yaml_get(row, "says");
+    const char *text = "", *file = "";
     for (int n = 0; n < keys->keys.n; n++) {
         const ConfigKey *k = find_noted(m, keys->keys.at[n]->text);
         const Datum neutral = value_of_yaml(m->a, keys->items.at[n]);
@@ -178,7 +179,7 @@ static void note_keys(Import *m, const Yaml *row)
     }
     if (*text)
         note_once("%s: %s: %s", quote(file), text,
-                  says ? says
+                  said ? import_filled(m, said, said->text)
                        : "an answer is searched for without that here, and may "
                          "differ from that of transformers");
 }

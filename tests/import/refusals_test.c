@@ -279,6 +279,23 @@ static void test_warned(void **state)
     }
 }
 
+/* transformers scales beyond max_position_embeddings, whatever the original
+ * length is. */
+static void test_dynamic(void **state)
+{
+    const ImportOptions o = { .folder = scratch, .spec = "-", .name = "x" };
+    Imported i;
+    (void)state;
+    link_files("llama-dynamic");
+    write_config("llama-dynamic",
+                 "{\"rope_parameters\": {\"rope_type\": \"dynamic\","
+                 " \"factor\": 2.0, \"rope_theta\": 10000.0,"
+                 " \"original_max_position_embeddings\": 8}}");
+    assert_int_equal(import_folder(&i, &o), ExitDone);
+    assert_non_null(strstr(i.text, "original_max_len: 16"));
+    import_close(&i);
+}
+
 /* Python's numbers that are not JSON: the key is what is refused. */
 static void test_python_numbers(void **state)
 {
@@ -317,6 +334,10 @@ static const struct {
       "{\"repetition_penalty\": 1.0, \"encoder_no_repeat_ngram_size\": null}",
       NULL },
     { "llama-rows", "{\"repetition_penalty\": 2}", "{}", NULL },
+    { "phi3-longrope", "{}", "{}",
+      "config.json: max_position_embeddings 24: long_factor is used for texts of "
+      "any length; transformers uses short_factor for texts of at most 8 tokens: "
+      "for these, set max_len to 8 in the spec\n" },
     { "whisper", "{}",
       "{\"alignment_heads\": [[0, 1]], \"forced_decoder_ids\": [[1, null]],"
       " \"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 5},"
@@ -353,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_refused), cmocka_unit_test(test_steps),
         cmocka_unit_test(test_known),   cmocka_unit_test(test_noted),
         cmocka_unit_test(test_warned),  cmocka_unit_test(test_python_numbers),
+        cmocka_unit_test(test_dynamic),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
