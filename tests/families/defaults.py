@@ -2,7 +2,7 @@
 beside those that are in them, as save_pretrained() of an older release writes
 them all.
 
-    python defaults.py CONFIG          adds those of this Python's transformers
+    python defaults.py CONFIG      adds those of this Python's transformers
 
 CONFIG is config.json or config4.json, in the form of this release. A row is a
 key, its value, and the folders that get it; all: "*".
@@ -46,7 +46,8 @@ def main():
              for (key, value), of in sorted(rows.items())]
     # the other release's rows stay
     kept = json.loads(OUT.read_text()) if OUT.exists() else {}
-    kept[name] = {"transformers": transformers.__version__, "folders": sorted(folders),
+    kept[name] = {"transformers": transformers.__version__,
+                  "folders": sorted(folders),
                   "rows": [json.loads(line) for line in lines]}
     text = ",\n".join(
         f'"{n}":{{"transformers":"{v["transformers"]}",\n"folders":'
