@@ -335,9 +335,9 @@ static const struct {
       NULL },
     { "llama-rows", "{\"repetition_penalty\": 2}", "{}", NULL },
     { "phi3-longrope", "{}", "{}",
-      "config.json: max_position_embeddings 24: long_factor is used for texts of "
-      "any length; transformers uses short_factor for texts of at most 8 tokens: "
-      "for these, set max_len to 8 in the spec\n" },
+      "config.json: max_position_embeddings 24: long_factor is used for texts "
+      "of any length; transformers uses short_factor for texts of at most 8 "
+      "tokens: for these, set max_len to 8 in the spec\n" },
     { "whisper", "{}",
       "{\"alignment_heads\": [[0, 1]], \"forced_decoder_ids\": [[1, null]],"
       " \"is_multilingual\": true, \"lang_to_id\": {\"<|en|>\": 5},"
