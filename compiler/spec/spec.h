@@ -28,7 +28,12 @@ typedef enum {
 /* term added to the score of query row i and key row j */
 typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
-typedef enum { TrimNone, TrimTurns, TrimAll } ChatTrim; /* as ATTN_TRIM_ */
+typedef enum {
+    TrimNone,
+    TrimTurns,
+    TrimTexts,
+    TrimAll
+} ChatTrim; /* as ATTN_TRIM_ */
 /* exponent of the base for pair i: 2i/d as in the paper, or i/(d/2-1) as in
  * tensor2tensor and OpenNMT */
 typedef enum { ExponentPaper, ExponentTensor2tensor } PosExponent;
@@ -392,7 +397,7 @@ struct Spec {
                                 input; -1: not set */
     int64_t max_output;      /* maximum tokens of an answer; -1: not set */
     struct attn_chat chat;   /* texts of a conversation; NULL: not given */
-    bool chat_system_inside;
+    bool chat_system_inside, chat_system_skipped;
     ChatTrim chat_trim;
     /* the Spec of each layer, by side: that of the layer's row in the pattern,
      * or this Spec; NULL: no pattern */

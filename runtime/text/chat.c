@@ -45,56 +45,74 @@ static int64_t chat_space(const char *text, int64_t n)
              : 0;
 }
 
-/* Appends a text without its trailing white space and, if `front` is set,
- * without its leading white space. */
-static void chat_trimmed(struct chat_text *t, const char *text, int64_t n,
-                         int front)
+ATTN_API void attn_chat_trim(struct attn_chat_part *p, int front, int back)
 {
     int64_t bytes = 1;
 
-    while (front && (bytes = chat_space(text, n)) > 0) {
-        text += bytes;
-        n -= bytes;
+    while (front && (bytes = chat_space(p->text, p->n)) > 0) {
+        p->text += bytes;
+        p->n -= bytes;
     }
-    for (bytes = 1; bytes <= 3 && bytes <= n; bytes++)
-        if (chat_space(text + n - bytes, bytes) == bytes) {
-            n -= bytes;
+    for (bytes = 1; back && bytes <= 3 && bytes <= p->n; bytes++)
+        if (chat_space(p->text + p->n - bytes, bytes) == bytes) {
+            p->n -= bytes;
             bytes = 0;
         }
-    chat_put(t, text, n);
 }
 
-static void chat_system(struct chat_text *t, const struct attn_chat *c,
-                        const char *system)
+static struct attn_chat_part chat_part(const char *text)
 {
-    chat_write(t, c->system.prefix);
+    struct attn_chat_part p;
+
+    p.text = text;
+    p.n = (int64_t)strlen(text);
+    return p;
+}
+
+/* Appends parts without the white space that c->trim removes: part 1 is the
+ * system's text, part 3 the user's. Parts 0 to 2 are of the system's turn. */
+static void chat_parts(struct chat_text *t, const struct attn_chat *c,
+                       struct attn_chat_part *p, int n)
+{
+    int i;
+
     if (c->trim == ATTN_TRIM_ALL)
-        chat_trimmed(t, system, (int64_t)strlen(system), 1);
-    else
-        chat_write(t, system);
-    chat_write(t, c->system.suffix);
+        attn_chat_trim(&p[1], 1, 1);
+    if (c->trim >= ATTN_TRIM_TEXTS && n == 4)
+        attn_chat_trim(&p[3], 1, 1);
+    if (c->trim == ATTN_TRIM_TURNS && n == 4) {
+        for (i = 0; i < 4 && (i == 0 || p[i - 1].n == 0); i++)
+            attn_chat_trim(&p[i], 1, 0);
+        for (i = 3; i >= 0 && (i == 3 || p[i + 1].n == 0); i--)
+            attn_chat_trim(&p[i], 0, 1);
+    }
+    for (i = 0; i < n; i++)
+        chat_put(t, p[i].text, p[i].n);
 }
 
 ATTN_API int64_t attn_chat_turn(const struct attn_chat *c, const char *system,
                                 int first, const char *text, int64_t n,
                                 char *out, int64_t cap)
 {
+    const int said = first && system && (*system || !c->system_skipped);
     struct chat_text t;
-    const int said = first && system;
+    struct attn_chat_part p[4];
 
     t.out = out;
     t.cap = cap;
     t.n = 0;
+    p[0] = chat_part(said ? c->system.prefix : "");
+    p[1] = chat_part(said ? system : "");
+    p[2] = chat_part(said ? c->system.suffix : "");
+    p[3].text = text;
+    p[3].n = n;
     chat_write(&t, first ? c->begin : c->assistant.suffix);
-    if (said && !c->system_inside)
-        chat_system(&t, c, system);
+    if (!c->system_inside)
+        chat_parts(&t, c, p, 3);
     chat_write(&t, c->user.prefix);
-    if (said && c->system_inside)
-        chat_system(&t, c, system);
-    if (c->trim != ATTN_TRIM_NONE)
-        chat_trimmed(&t, text, n, !(said && c->system_inside));
-    else
-        chat_put(&t, text, n);
+    if (!c->system_inside)
+        p[0] = p[1] = p[2] = chat_part("");
+    chat_parts(&t, c, p, 4);
     chat_write(&t, c->user.suffix);
     chat_write(&t, c->assistant.prefix);
     return t.n;

@@ -12,14 +12,22 @@ struct attn_chat { /* a chat template */
     const char *begin;
     const char *system_text; /* default system text; NULL: none */
     struct attn_chat_role system, user, assistant;
-    int system_inside; /* 1: the system text is in the first user turn,
-                          before the user's text */
-    int trim;          /* ATTN_TRIM_NONE, ATTN_TRIM_TURNS or ATTN_TRIM_ALL */
+    int system_inside;  /* 1: the system text is in the first user turn,
+                           before the user's text */
+    int system_skipped; /* 1: an empty system text has no turn */
+    int trim;           /* one of ATTN_TRIM_ */
 };
-/* White space to remove: none; at both ends of turns; also at both ends
- * of the system text. A user's text that follows the system text in one turn
- * keeps its leading white space. */
-enum { ATTN_TRIM_NONE, ATTN_TRIM_TURNS, ATTN_TRIM_ALL };
+/* White space to remove: none; at both ends of turns, of which a system's part
+ * inside is a part; at both ends of the user's texts; of the system's text,
+ * too. */
+enum { ATTN_TRIM_NONE, ATTN_TRIM_TURNS, ATTN_TRIM_TEXTS, ATTN_TRIM_ALL };
+
+/* Removes the white space of Unicode at the front and the back of n bytes. */
+struct attn_chat_part {
+    const char *text;
+    int64_t n;
+};
+ATTN_API void attn_chat_trim(struct attn_chat_part *p, int front, int back);
 
 /* Formats the text that the model reads before an answer: a turn of n bytes
  * with the texts around it, including the end of the previous answer. `system`

@@ -298,8 +298,10 @@ static void put_chat(Gen *g, Emit *e)
         put(e, ".$member = $text,\n");
     }
     let(e, "inside", "%d", chat.system_inside);
+    let(e, "skipped", "%d", chat.system_skipped);
     let(e, "trim", "%d", chat.trim);
     put(e, ".system_inside = $inside,\n"
+           ".system_skipped = $skipped,\n"
            ".trim = $trim\n"
            "};\n\n");
 }

@@ -58,7 +58,7 @@ static const char *const positions[] = { "sinusoidal", "learned", "none",
 static const char *const biases[] = { "none", "alibi", "relative", NULL };
 static const char *const layouts[] = { "interleaved", "halves", NULL };
 static const char *const exponents[] = { "paper", "tensor2tensor", NULL };
-static const char *const trims[] = { "none", "turns", "all", NULL };
+static const char *const trims[] = { "none", "turns", "texts", "all", NULL };
 static const char *const scalings[] = { "none", "dynamic",  "llama3",
                                         "yarn", "longrope", NULL };
 static const char *const mixes[] = { "attention", "recurrent", "convolution",

@@ -37,10 +37,12 @@ SAYS("chat.system.text", system_text,
      "The system's text, unless --system gives another."),
 BOOL("chat.system.inside", chat_system_inside, Decoder, "false", NULL,
      "The system's part is inside the first turn, before its text."),
+BOOL("chat.system.skip_empty", chat_system_skipped, Decoder, "false", NULL,
+     "An empty text of the system has no prefix and suffix."),
 ENUM(
     "chat.trim", chat_trim, trims, Decoder, "none", NULL,
-     "White space is removed at both ends of turns, and with `all` of the "
-     "system's text, too."),
+     "White space is removed at both ends of turns, or, with `texts`, of the "
+     "user's texts only, and with `all` of the system's text, too."),
 SAYS("chat.user.prefix", user.prefix,
      "This text precedes a turn of the user."),
 SAYS("chat.user.suffix", user.suffix,

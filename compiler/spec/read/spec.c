@@ -363,6 +363,7 @@ struct attn_chat spec_chat(const Spec *s)
         if (!*texts[i])
             *texts[i] = "";
     chat.system_inside = s->chat_system_inside;
+    chat.system_skipped = s->chat_system_skipped;
     chat.trim = (int)s->chat_trim;
     return chat;
 }
