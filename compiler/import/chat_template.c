@@ -1,26 +1,11 @@
 /* chat_template.c: finds the text before and after each turn of a conversation.
- * A tokenizer describes it as a template, a small program that attnc never
- * runs. Instead, models/import/chat.yaml lists the texts of known templates. */
+ * A tokenizer describes it as a template, a small program. The texts are what
+ * the template writes around known turns. They are taken if they then give the
+ * same conversations as the template (chat_texts.c). */
 #include <string.h>
 
-#include "emit/text/embedded.h"
+#include "import/chat_texts.h"
 #include "import/state.h"
-
-static const char table_name[] = "import/chat.yaml";
-
-static const Yaml *known_templates(Arena *a)
-{
-    for (int i = 0; i < n_embedded; i++) {
-        if (strcmp(embedded[i].name, table_name) != 0)
-            continue;
-        Source *src = arena_alloc(a, sizeof *src);
-        *src = (Source){ table_name, embedded[i].text, strlen(embedded[i].text),
-                         0 };
-        const Yaml *top = yaml_parse(a, src, 0);
-        return top ? rules_list(top, "templates") : NULL;
-    }
-    die("%s is not among the embedded files", table_name);
-}
 
 /* ---- template ---- */
 
@@ -38,13 +23,13 @@ static const Datum *default_template(const Datum *list)
 }
 
 /* Returns the text of a token in the tokenizer's file, where it is a string or
- * a map; "" if it is absent. */
-static const char *token_text(Config *c, const char *key)
+ * a map; NULL if it is absent. */
+static const char *token_text(const Config *c, const char *key)
 {
     const Datum *v = c->top.kind == ValueMap ? value_get(&c->top, key) : NULL;
     if (v && v->kind == ValueMap)
         v = value_get(v, "content");
-    return v && v->kind == ValueText ? v->text : "";
+    return v && v->kind == ValueText ? v->text : NULL;
 }
 
 /* Returns the template and sets its position; NULL if the folder has none. */
@@ -73,54 +58,6 @@ static const char *template_text(Import *m, const Config *c, Pos *pos)
     return text;
 }
 
-/* ---- rows ---- */
-static bool has_words(const char *text, const Yaml *words, bool wanted)
-{
-    for (int i = 0; words && i < words->items.n; i++)
-        if ((strstr(text, words->items.at[i]->text) != NULL) != wanted)
-            return false;
-    return true;
-}
-
-/* Replaces {bos} and {eos} with the tokenizer's tokens. */
-static const char *with_tokens(Import *m, Config *c, const char *text)
-{
-    static const char *const marks[][2] = { { "{bos}", "bos_token" },
-                                            { "{eos}", "eos_token" } };
-    for (int i = 0; i < 2; i++) {
-        const char *at = strstr(text, marks[i][0]);
-        if (at)
-            text = arena_printf(m->a, "%.*s%s%s", (int)(at - text), text,
-                                token_text(c, marks[i][1]),
-                                at + strlen(marks[i][0]));
-    }
-    return text;
-}
-
-static Yaml *filled(Import *m, Config *c, const Yaml *y)
-{
-    if (y->kind == YamlScalar)
-        return scalar_new(m->a, with_tokens(m, c, y->text), y->quoted);
-    Yaml *map = map_new(m->a);
-    for (int i = 0; i < y->keys.n; i++)
-        map_set(m->a, map, y->keys.at[i]->text, filled(m, c, y->items.at[i]));
-    return map;
-}
-
-static void unknown_template(Import *m, Pos pos, const Yaml *rows)
-{
-    const char *names = "";
-    for (int i = 0; i < rows->items.n; i++) {
-        const Yaml *name = yaml_get(rows->items.at[i], "name");
-        names = arena_printf(m->a, "%s%s%s", names, i ? "; " : "",
-                             name ? name->text : "");
-    }
-    warning_at(pos,
-               "the chat template is none of those that are known: the spec "
-               "gets no `chat`, and --chat needs one; known are %s",
-               names);
-}
-
 /* Returns the text of the token whose id is the value of `key`; "" if
  * absent. */
 static Datum gguf_token(Import *m, const char *key)
@@ -147,6 +84,97 @@ static void read_gguf(Import *m, Config *c)
     c->top = (Datum){ .kind = ValueMap, .many = { at, keys, 3 } };
 }
 
+/* ---- spec ---- */
+static void put_texts(Arena *a, Yaml *to, const char *role,
+                      const struct attn_chat_role *texts)
+{
+    Yaml *map = map_new(a);
+    if (*texts->prefix)
+        map_set(a, map, "prefix", scalar_new(a, texts->prefix, true));
+    if (*texts->suffix)
+        map_set(a, map, "suffix", scalar_new(a, texts->suffix, true));
+    map_set(a, to, role, map);
+}
+
+static Yaml *chat_map(Arena *a, const struct attn_chat *c)
+{
+    static const char *const trims[] = { "none", "turns", "texts", "all" };
+    Yaml *to = map_new(a);
+    if (*c->begin)
+        map_set(a, to, "begin", scalar_new(a, c->begin, true));
+    if (c->trim != ATTN_TRIM_NONE)
+        map_set(a, to, "trim", scalar_new(a, trims[c->trim], false));
+    put_texts(a, to, "system", &c->system);
+    Yaml *system = to->items.at[to->items.n - 1];
+    if (c->system_text)
+        map_set(a, system, "text", scalar_new(a, c->system_text, true));
+    if (c->system_inside)
+        map_set(a, system, "inside", scalar_new(a, "true", false));
+    if (c->system_skipped)
+        map_set(a, system, "skip_empty", scalar_new(a, "true", false));
+    if (!system->keys.n)
+        map_take(to, "system");
+    put_texts(a, to, "user", &c->user);
+    put_texts(a, to, "assistant", &c->assistant);
+    for (int i = to->keys.n - 1; i >= 0; i--)
+        if (to->items.at[i]->kind == YamlMap && !to->items.at[i]->keys.n)
+            map_take(to, to->keys.at[i]->text);
+    return to;
+}
+
+/* Returns true if the spec can have all texts of a conversation. */
+static bool can_be_written(Arena *a, const struct attn_chat *c)
+{
+    const char *const texts[] = { c->begin,
+                                  c->system.prefix,
+                                  c->system.suffix,
+                                  c->system_text,
+                                  c->user.prefix,
+                                  c->user.suffix,
+                                  c->assistant.prefix,
+                                  c->assistant.suffix };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i] && !spec_tree_takes(a, texts[i]))
+            return false;
+    return true;
+}
+
+/* Adds the texts that the template writes to the spec, or warns. */
+static void add_texts(Import *m, const Config *c, const char *text, Pos pos,
+                      Yaml *spec)
+{
+    static const char *const names[] = { "bos_token", "eos_token", "unk_token",
+                                         "pad_token" };
+    ChatTemplate t = { .arena = m->a, .text = text };
+    struct attn_chat chat;
+    for (int i = 0; i < 4; i++) {
+        t.token[i] = token_text(c, names[i]);
+        t.token_name[i] = names[i];
+    }
+    const char *why = chat_texts(&t, &chat);
+    if (!why && !can_be_written(m->a, &chat))
+        why = "a spec cannot have its texts";
+    if (!why && !*chat.user.prefix && !*chat.user.suffix
+        && !*chat.assistant.prefix)
+        why = "it writes nothing around a turn of the user";
+    if (why) {
+        warning_at(pos,
+                   "the chat template cannot be written as `chat` (%s): the "
+                   "spec gets none, and --chat needs one",
+                   why);
+        return;
+    }
+    if (t.differs)
+        warning_at(pos,
+                   "`chat` formats other conversations like the chat template, "
+                   "but not these: %s",
+                   t.differs);
+    if (t.dated)
+        warning_at(pos, "the chat template writes the date of the day, and the "
+                        "spec has 26 July 2024: change it in `chat`");
+    map_set(m->a, spec, "chat", chat_map(m->a, &chat));
+}
+
 bool import_chat(Import *m, Yaml *spec)
 {
     const Yaml *kind = yaml_get(spec, "kind");
@@ -163,16 +191,6 @@ bool import_chat(Import *m, Yaml *spec)
     const char *text = template_text(m, &c, &pos);
     if (!text)
         return true;
-    const Yaml *rows = known_templates(m->a);
-    for (int i = 0; rows && i < rows->items.n; i++) {
-        const Yaml *row = rows->items.at[i];
-        if (!has_words(text, yaml_get(row, "has"), true)
-            || !has_words(text, yaml_get(row, "lacks"), false))
-            continue;
-        map_set(m->a, spec, "chat", filled(m, &c, yaml_get(row, "chat")));
-        return true;
-    }
-    if (rows)
-        unknown_template(m, pos, rows);
-    return rows;
+    add_texts(m, &c, text, pos, spec);
+    return true;
 }

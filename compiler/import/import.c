@@ -283,10 +283,12 @@ static bool make_spec(Import *m, Imported *to)
                                   m->made ? m->made : m->path) };
     if (!m->scope.failures)
         resolve_layers(m, t.spec);
-    if (m->scope.failures || !import_chat(m, t.spec))
+    if (m->scope.failures)
         return false;
     vocabulary_drop_far(m, t.spec);
     spec_tree_shorten(&t);
+    if (!import_chat(m, t.spec))
+        return false;
     vocabularies_read(m, t.spec, to);
     to->text = spec_tree_text(&t);
     to->n = strlen(to->text);

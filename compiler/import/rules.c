@@ -30,9 +30,7 @@ static const Yaml *read_file(Arena *a, const Embedded *e)
 static bool is_rules(const Embedded *e)
 {
     return !strncmp(e->name, folder, sizeof folder - 1)
-        && ends_in(e->name, ".yaml") && strcmp(e->name, common_name) != 0
-        && strcmp(e->name, "import/chat.yaml") != 0; /* chat.yaml is read by
-                                                      * chat_template.c */
+        && ends_in(e->name, ".yaml") && strcmp(e->name, common_name) != 0;
 }
 
 bool rules_read(Arena *a, RuleFiles *to, const char *word)

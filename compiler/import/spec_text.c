@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "import/state.h"
+#include "spec/fields/fields.h"
 #include "spec/spec.h"
 
 enum { Columns = 80, Indent = 2 };
@@ -207,6 +208,19 @@ const char *spec_tree_text(SpecTree *t)
     if (t->unused && t->unused->items.n)
         put_key(&b, t, "unused", t->unused, "unused", 0);
     return b.at;
+}
+
+bool spec_tree_takes(Arena *a, const char *text)
+{
+    Buffer b = { .arena = a };
+    if (strlen(text) > MostTextBytes)
+        return false;
+    put_scalar(&b, text, true);
+    const Source src = { "text", b.at, (size_t)b.n, 0 };
+    messages_mute(true);
+    const Yaml *y = yaml_parse(a, &src, 0);
+    messages_mute(false);
+    return y && y->kind == YamlScalar && !strcmp(y->text, text);
 }
 
 /* ---- defaults ---- */

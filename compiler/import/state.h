@@ -101,7 +101,7 @@ void map_set(Arena *a, Yaml *map, const char *key, Yaml *value);
 /* Removes a key from a map and returns its value; NULL if it is absent. */
 Yaml *map_take(Yaml *map, const char *key);
 
-/* chat_template.c: adds `chat` to a decoder's spec if the folder has a known
+/* chat_template.c: adds `chat` to a decoder's spec if the folder has such a
  * template. Returns false after an error. */
 bool import_chat(Import *m, Yaml *spec);
 
@@ -117,6 +117,9 @@ typedef struct {
     origins; /* positions in config.json that the values came from */
 } SpecTree;
 const char *spec_tree_text(SpecTree *t);
+/* Returns true if a spec can have the text: YAML has no bytes that are not
+ * UTF-8, for example. */
+bool spec_tree_takes(Arena *a, const char *text);
 /* Removes fields that have their default values from the tree. */
 void spec_tree_shorten(SpecTree *t);
 

@@ -14,8 +14,10 @@ typedef enum {
     ValueNumber = 8,
     ValueText = 16,
     ValueList = 32,
-    ValueMap = 64
-} ValueKind; /* bits, because a key may allow several kinds */
+    ValueMap = 64,
+    ValueUndefined = 128, /* this and the next only in chat templates */
+    ValueSpace = 256      /* a namespace; `whole` is its number */
+} ValueKind;              /* bits, because a key may allow several kinds */
 
 typedef struct Datum Datum;
 struct Datum {

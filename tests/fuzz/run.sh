@@ -12,6 +12,8 @@ spec     50000    4096  $COMPILER
 tensors  1000000  4096  runtime/weights/safetensors.c runtime/weights/gguf.c \
 runtime/weights/shards.c runtime/weights/convert.c
 import   20000    12288  compiler/import/bindings.c compiler/import/chat_template.c \
+compiler/import/chat_texts.c compiler/import/jinja_call.c compiler/import/jinja_eval.c \
+compiler/import/jinja_parse.c compiler/import/jinja_token.c compiler/import/jinja_value.c \
 compiler/import/config.c compiler/import/expr.c compiler/import/expr_parse.c \
 compiler/import/functions.c compiler/import/import_gguf.c compiler/import/import.c \
 compiler/import/judge.c compiler/import/import_layers.c compiler/import/metadata.c compiler/import/resolve.c \

@@ -24,18 +24,19 @@ static inline void form_chat(RandomForm *f)
 {
     RandomSpec *r = &f->r;
     RandomSpec of = *r; /* later draws stay unchanged */
-    const char *trim = WORD(&of, "none", "turns", "all");
+    const char *trim = WORD(&of, "none", "turns", "texts", "all");
 
     if (r->kind == KindDecoder && coin(r))
         say(r, "chat",
             TEXT(f,
                  "{begin: \"%s\", trim: %s, system: {prefix: \"%s\", "
                  "suffix: \"%s\", "
-                 "text: \"%s\", inside: %s}, user: {prefix: \"%s\", "
+                 "text: \"%s\", inside: %s, skip_empty: %s}, user: {prefix: \"%s\", "
                  "suffix: \"%s\"}, assistant: {prefix: \"%s\", "
                  "suffix: \"%s\"}}",
                  WORD(r, "", "<"), trim, WORD(r, "", "t1"), WORD(r, "\\n", "?"),
-                 WORD(r, "be kind", ""), yes_no(r), WORD(r, "a", "\\\\"),
+                 WORD(r, "be kind", ""), yes_no(r), yes_no(&of),
+                 WORD(r, "a", "\\\\"),
                  WORD(r, "\\\"", ":"), WORD(r, "x", "y: #"),
                  WORD(r, "", "\\t")));
 }
