@@ -249,8 +249,8 @@ SILENT = {
         "vocab.tokens.unknown.source", "vocab.tokens.unknown.target",
         "vocab.split.source", "vocab.split.target", "chat.begin",
         "chat.system.prefix", "chat.system.suffix", "chat.system.text",
-        "chat.system.inside", "chat.system.skip_empty", "chat.trim", "chat.user.prefix",
-        "chat.user.suffix", "chat.assistant.prefix",
+        "chat.system.inside", "chat.system.skip_empty", "chat.trim",
+        "chat.user.prefix", "chat.user.suffix", "chat.assistant.prefix",
         "chat.assistant.suffix")},
 }
 
