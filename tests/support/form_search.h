@@ -31,7 +31,8 @@ static inline void form_chat(RandomForm *f)
             TEXT(f,
                  "{begin: \"%s\", trim: %s, system: {prefix: \"%s\", "
                  "suffix: \"%s\", "
-                 "text: \"%s\", inside: %s, skip_empty: %s}, user: {prefix: \"%s\", "
+                 "text: \"%s\", inside: %s, skip_empty: %s}, "
+                 "user: {prefix: \"%s\", "
                  "suffix: \"%s\"}, assistant: {prefix: \"%s\", "
                  "suffix: \"%s\"}}",
                  WORD(r, "", "<"), trim, WORD(r, "", "t1"), WORD(r, "\\n", "?"),
