@@ -116,8 +116,8 @@ typedef struct { /* a source position; src NULL: unknown */
 } Pos;
 bool same_place(Pos a, Pos b);
 
-typedef struct { /* maps a position in generated text to its origin */
-    int line, col;
+typedef struct {   /* maps a position in generated text to its origin */
+    int line, col; /* line 0: all positions without an element before this */
     Pos from;
 } TextOrigin;
 /* From now on, errors at these positions of the generated text `of` are shown

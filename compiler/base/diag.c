@@ -170,8 +170,9 @@ static Pos origin_of(Pos pos)
 {
     for (int i = 0; pos.src && pos.src == messages.made && i < messages.origins;
          i++)
-        if (messages.origin[i].line == pos.line
-            && messages.origin[i].col == pos.col)
+        if (!messages.origin[i].line
+            || (messages.origin[i].line == pos.line
+                && messages.origin[i].col == pos.col))
             return messages.origin[i].from;
     return pos;
 }

@@ -290,6 +290,7 @@ static bool make_spec(Import *m, Imported *to)
     if (!import_chat(m, t.spec))
         return false;
     vocabularies_read(m, t.spec, to);
+    names_drop_idle(m, &t);
     to->text = spec_tree_text(&t);
     to->n = strlen(to->text);
     if (m->scope.failures || !tensors_fit(m, &t, to))

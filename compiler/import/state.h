@@ -141,6 +141,10 @@ bool merge_weights(Import *m);
 bool same_model(Import *m, const Import *other);
 /* Returns false after an error if the model is a file of llama.cpp. */
 bool can_merge(const Import *m);
+/* Removes the rows of `names` for which neither the file nor the model has a
+ * tensor: rules name the weights of all kinds of layers, and a model may lack a
+ * kind. */
+void names_drop_idle(Import *m, SpecTree *t);
 /* Checks that the file has every tensor that the spec needs, and that all other
  * tensors are known. The latter become `unused` in the spec. */
 bool tensors_fit(Import *m, SpecTree *t, Imported *to);

@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "engine/engine.h"
 #include "import/state.h"
+#include "spec/spec.h"
 
 /* ---- files ---- */
 static const char *in_folder(Import *m, const char *folder, const char *name)
@@ -193,15 +194,76 @@ static bool know_tensors(Import *m, const Engine *e, SpecTree *t, Imported *to)
     return say_unknown(m, t) && m->scope.failures == 0;
 }
 
+/* ---- names ---- */
+
+/* Returns true if the file has a tensor of this row of `names`. */
+static bool row_has_tensor(const Import *m, const Yaml *row)
+{
+    const Yaml *text = row->kind == YamlMap ? yaml_get(row, "tensor") : row;
+    bool found = !text || text->kind != YamlScalar;
+    for (int i = 0; !found && i < safetensors_count(m->weights); i++)
+        found = spec_name_begins(text->text,
+                                 safetensors_at(m->weights, i)->name);
+    return found;
+}
+
+static bool row_has_weight(const PackList *list, const char *row)
+{
+    bool found = false;
+    for (int64_t i = 0; !found && i < list->count; i++)
+        found = list->item[i].name
+             && spec_name_begins(row, list->item[i].name);
+    return found;
+}
+
+static bool all_have_tensors(const Import *m, const Yaml *names)
+{
+    for (int i = 0; names && i < names->items.n; i++)
+        if (!row_has_tensor(m, names->items.at[i]))
+            return false;
+    return true;
+}
+
+void names_drop_idle(Import *m, SpecTree *t)
+{
+    if (all_have_tensors(m, t->names))
+        return;
+    SpecTree bare = *t;
+    bare.names = NULL;
+    const char *text = spec_tree_text(&bare);
+    const Source src = { m->o->spec, text, strlen(text), 0 };
+    const EngineOptions options = { .spec = m->o->spec, .text = &src };
+    Engine e = { 0 };
+    messages_mute(true);
+    const bool planned = !engine_plan(&e, &options);
+    messages_mute(false);
+    for (int i = t->names->items.n - 1; planned && i >= 0; i--) {
+        const char *ours = t->names->keys.at[i]->text;
+        if (!row_has_tensor(m, t->names->items.at[i])
+            && !row_has_weight(&e.plan->pack, ours))
+            map_take(t->names, ours);
+    }
+    engine_close(&e);
+}
+
 bool tensors_fit(Import *m, SpecTree *t, Imported *to)
 {
     const Source src = { m->o->spec, to->text, to->n, 0 };
     const EngineOptions options = { .spec = m->o->spec, .text = &src };
     Engine e = { 0 };
     Report report = { .shapes = true };
+    const ConfigKey *type = config_find(m->config, "model_type");
+    /* at line 0, because it stands for all values without an origin */
+    vec_push(m->a, &t->origins,
+             ((TextOrigin){ .from = type ? type->pos : (Pos){ 0 } }));
     messages_origins(&src, t->origins.at, t->origins.n);
     m->code = engine_plan(&e, &options);
     messages_origins(NULL, NULL, 0);
+    if (m->code == ExitInput)
+        note_at((Pos){ 0 },
+                "the fields are those of the spec that the rules of %s make "
+                "of %s",
+                m->family, quote(m->o->folder));
     if (!m->code) {
         const bool fits = weights_check(&e.plan->pack, m->weights, &report);
         if (!fits)

@@ -511,6 +511,9 @@ char *spec_path(Arena *a, Pos written, const char *path);
 /* weight_names.c: returns the name that a weight has in the weights file,
  * according to `names`. docs/spec-weights.md lists the canonical names. */
 const char *spec_file_name(Arena *a, const Spec *s, const char *canonical);
+/* Returns true if the row of `names` is the beginning of the name, with numbers
+ * at {i} and {e}. */
+bool spec_name_begins(const char *row, const char *name);
 /* weight_slices.c: finds the elements of a weight in the file. `ours` is the
  * canonical name with .weight or .bias. Returns false only while a spec is
  * being loaded: spec_load() checks that all slices fit. */

@@ -201,6 +201,24 @@ static void assert_said(Arena *a, const char *folder, int code,
     assert_int_equal(got, code);
 }
 
+/* A value that several keys make is shown at model_type. */
+static void made_of_several(void **state)
+{
+    Arena *a = arena_new();
+    (void)state;
+    const char *path = "tests/families/stablelm/config.json";
+    make_folder_of("tests/families/stablelm",
+                   changed(a, text_of(a, path),
+                           "\"partial_rotary_factor\": 0.25",
+                           "\"partial_rotary_factor\": 0.125"));
+    assert_said(a, scratch, ExitInput,
+                "config.json:16:3: error: positions.dims must be an integer "
+                "from 2 to 65536, found '1'\n"
+                "attnc: note: the fields are those of the spec that the rules "
+                "of stablelm make of ");
+    arena_free(a);
+}
+
 static void other_folders(void **state)
 {
     Arena *a = arena_new();
@@ -508,6 +526,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(made_of_several),
         cmocka_unit_test(other_folders),
         cmocka_unit_test(too_large),
         cmocka_unit_test(untied),

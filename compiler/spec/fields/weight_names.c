@@ -97,6 +97,12 @@ bool names_match(const char *pattern, const char *name, NameMatch *m)
     }
 }
 
+bool spec_name_begins(const char *row, const char *name)
+{
+    NameMatch m;
+    return names_match(row, name, &m);
+}
+
 /* True if `ours` consists of the first segments of a canonical name. */
 bool known_prefix(const char *ours)
 {
