@@ -74,6 +74,8 @@ def encoder(rows, types=False, ends=None):
             if types and i == 1:
                 case["types"] = [int(j >= n // 2) for j in range(n)]
                 words["token_type_ids"] = torch.tensor([case["types"]])
+            if family.model.endswith("ForMultipleChoice"):
+                words = {key: x[None] for key, x in words.items()}
             with torch.no_grad():
                 out = rows(family, reader(model)(**words), model)
             case["rows"] = numbers(out.float().reshape(-1, out.shape[-1]))
@@ -329,6 +331,31 @@ FAMILIES = [
            global_attn_every_n_layers=2, num_hidden_layers=4),
     modern("modernbert-classify", "ForSequenceClassification", logits,
            classifier_pooling="mean", **LABELS),
+    # The heads that no folder above has, on one layer each. In ModernBERT it
+    # lacks a norm that all other layers have.
+    *(family(f"{name}-{task}", f"{stem}For{what}", f"{stem}Config",
+             dict(words, num_hidden_layers=1, **more), rows,
+             types=name in ("albert", "electra"))
+      for name, stem, words in (("albert", "Albert", ALBERT),
+                                ("electra", "Electra", ELECTRA),
+                                ("mpnet", "MPNet", MPNET))
+      for task, what, rows, more in (
+          ("tokens", "TokenClassification", logits, LABELS),
+          ("answers", "QuestionAnswering", span, {}))),
+    bert("bert-next", "ForNextSentencePrediction", logits,
+         dict(BERT, num_hidden_layers=1)),
+    distilbert("distilbert-tokens", "ForTokenClassification", logits,
+               n_layers=1, **LABELS),
+    distilbert("distilbert-answers", "ForQuestionAnswering", span, n_layers=1),
+    modern("modernbert-tokens", "ForTokenClassification", logits,
+           num_hidden_layers=1, **LABELS),
+    modern("modernbert-answers", "ForQuestionAnswering", span,
+           num_hidden_layers=1),
+    mpnet("mpnet-choice", "ForMultipleChoice", logits, num_hidden_layers=1),
+    roberta("roberta-choice", "ForMultipleChoice", logits,
+            num_hidden_layers=1),
+    roberta("roberta-answers", "ForQuestionAnswering", span,
+            num_hidden_layers=1),
     vit("vit", "Model", hidden),
     vit("vit-classify", "ForImageClassification", logits, qkv_bias=False,
         **LABELS),
