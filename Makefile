@@ -327,6 +327,10 @@ families-golden: build/families/ready ## tests/families, by transformers: review
 # ONLY='gpt2 phi': folders whose names begin so
 check-imports: $(B)/attnc build/families/ready ## tests/families by attnc and by transformers, anew
 	sh tests/families/check.sh build/families/bin/python $(B)/attnc $(ONLY)
+# N=20: configurations of each; SEED=2: others; FAMILIES='llama gpt2': these
+check-families: $(B)/attnc build/families/ready ## random configurations of families by attnc and by transformers
+	build/families/bin/python tests/families/fuzz.py $(B)/attnc $(FAMILIES) \
+	    -n $(or $(N),5) --seed $(or $(SEED),1)
 build/families/ready: tests/families/setup.sh
 	sh tests/families/setup.sh
 check-gru: $(B)/attnc build/g2p_gru/ready ## the GRU of g2p-en 2.1.0 by attnc and by that package
@@ -394,7 +398,7 @@ help: ## this list
 .PHONY: all install uninstall man mutants test test-fast test-full check-asan check-tsan check-gcc check-arm check-bare nightly \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted \
-        families-golden check-imports check-gru check-reference check-reference-torch check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \
+        families-golden check-imports check-families check-gru check-reference check-reference-torch check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \
         pictures format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -1,0 +1,436 @@
+"""What fuzz.py draws of each family: a Drawn, whose options are lists of
+values, one of which is taken, or functions of the random numbers and of the
+words so far."""
+import dataclasses
+
+BOOL = (False, True)
+GATED = ("silu", "silu", "gelu", "gelu_new", "gelu_pytorch_tanh", "relu")
+PLAIN = ("gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu", "silu",
+         "tanh", "quick_gelu")
+EPS = (1e-6, 1e-5, 1e-3)
+LAYERS = (1, 2, 3)
+LONGEST = (12, 16, 24)
+SPECIAL = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2)
+
+
+@dataclasses.dataclass
+class Drawn:
+    """name: of the family. models, config: classes of transformers. options:
+    key -> values, or a function; drawn in this order. side: which ids attnc
+    reads; "both": of an encoder-decoder. longest: the key with the longest
+    input; less: rows of its table that no id uses (RoBERTa)."""
+    name: str
+    models: tuple
+    config: str
+    options: dict
+    side: str = "target"
+    longest: str = "max_position_embeddings"
+    less: int = 0
+    attention: str = "eager"
+
+    def draw(self, r):
+        words = dict(SPECIAL, vocab_size=r.randint(30, 60))
+        for key, option in self.options.items():
+            value = option(r, words) if callable(option) else r.choice(option)
+            if key.startswith("+"):
+                words.update(value)
+            else:
+                words[key] = value
+        return words
+
+    def max_len(self, words):
+        return words.get(self.longest, 16) - self.less
+
+
+# ---- what several families have ----
+def heads(r, words):
+    """Heads, fewer of keys, and widths, of which head_dim may be its own."""
+    h, d = r.randint(1, 6), r.choice((4, 6, 8, 10))
+    divisors = [k for k in range(1, h + 1) if h % k == 0]
+    return dict(num_attention_heads=h, num_key_value_heads=r.choice(divisors),
+                hidden_size=h * d)
+
+
+def own_width(r, words):
+    """head_dim beside the model's width."""
+    found = heads(r, words)
+    found["head_dim"] = r.choice((4, 6, 8, 12))
+    return found
+
+
+def any_width(r, words):
+    return own_width(r, words) if r.random() < 0.5 else heads(r, words)
+
+
+def equal_heads(r, words):
+    found = heads(r, words)
+    del found["num_key_value_heads"]
+    return found
+
+
+def rope_of(*kinds, partial=()):
+    def rope(r, words):
+        kind = r.choice(kinds)
+        found = {"rope_type": kind,
+                 "rope_theta": r.choice((500.0, 10000.0, 1000000.0))}
+        original = r.choice((4, 6, 8))
+        if kind != "default":
+            found["factor"] = r.choice((2.0, 4.0, 1.5))
+        if kind == "llama3":
+            found.update(low_freq_factor=1.0, high_freq_factor=4.0,
+                         original_max_position_embeddings=original)
+        if kind == "yarn":
+            found["original_max_position_embeddings"] = original
+            more = dict(beta_fast=r.choice((8.0, 32.0)),
+                        beta_slow=r.choice((0.5, 1.0)), attention_factor=1.25,
+                        truncate=r.choice(BOOL), mscale=0.75,
+                        mscale_all_dim=0.5)
+            found.update({k: x for k, x in more.items() if r.random() < 0.4})
+        if partial:
+            found["partial_rotary_factor"] = r.choice(partial)
+        return found
+    return rope
+
+
+ANY_ROPE = rope_of("default", "default", "linear", "dynamic", "llama3", "yarn")
+
+
+def windows(r, words):
+    """A window for some layers, by layer_types or by other words."""
+    n = words["num_hidden_layers"]
+    found = dict(sliding_window=r.choice((3, 5, 8)))
+    if r.random() < 0.6:
+        found["layer_types"] = r.choices(
+            ("sliding_attention", "full_attention"), k=n)
+    return found
+
+
+def some_windows(r, words):
+    found = dict(use_sliding_window=r.choice(BOOL),
+                 sliding_window=r.choice((3, 5, 8)))
+    if r.random() < 0.6 and "no_rope_layer_interval" not in words:
+        found["max_window_layers"] = r.randint(0, words["num_hidden_layers"])
+    return found
+
+
+def experts(r, words):
+    n = r.choice((2, 4, 5))
+    return dict(num_experts=n, num_experts_per_tok=r.randint(1, n),
+                moe_intermediate_size=r.choice((7, 8, 11)),
+                norm_topk_prob=r.choice(BOOL),
+                decoder_sparse_step=r.choice((1, 1, 2)),
+                mlp_only_layers=r.choice(([], [], [0])))
+
+
+def local_experts(r, words):
+    n = r.choice((2, 4, 5))
+    return dict(num_local_experts=n, num_experts_per_tok=r.randint(1, n))
+
+
+def causal(name, stem, options, config=None, models=None, **more):
+    return Drawn(name, models or (f"{stem}ForCausalLM",) * 3
+                 + (f"{stem}Model",), config or f"{stem}Config", options,
+                 **more)
+
+
+def llama(name, stem, width=any_width, rope=ANY_ROPE, acts=GATED,
+          act="hidden_act", eps="rms_norm_eps", config=None, models=None,
+          **options):
+    """What has Llama's words for its sizes."""
+    return causal(name, stem, {
+        "num_hidden_layers": LAYERS, "max_position_embeddings": LONGEST,
+        "intermediate_size": (11, 16, 33), "+width": width, act: acts,
+        eps: EPS, "tie_word_embeddings": BOOL, "rope_parameters": rope,
+        **options}, config, models)
+
+
+def gpt(name, stem, models=None, longest="n_positions", **options):
+    def width(r, words):
+        h = r.choice((1, 2, 4))
+        return dict(n_head=h, n_embd=h * r.choice((4, 6, 8)))
+    return causal(name, stem, {
+        "n_layer": LAYERS, longest: LONGEST, "+width": width,
+        "n_inner": (None, 11, 34), "activation_function": PLAIN,
+        "layer_norm_epsilon": EPS, "tie_word_embeddings": BOOL, **options},
+        models=models, longest=longest)
+
+
+def yarn_deep(r, words):
+    return rope_of("default", "yarn")(r, words)
+
+
+def deepseek(r, words):
+    h, n = r.choice((1, 2, 3)), words["num_hidden_layers"]
+    groups = r.choice((1, 2, 4))
+    return dict(
+        num_attention_heads=h, num_key_value_heads=h,
+        hidden_size=r.choice((12, 18)), q_lora_rank=r.choice((None, 9)),
+        kv_lora_rank=12, qk_nope_head_dim=r.choice((4, 6)), qk_rope_head_dim=4,
+        v_head_dim=r.choice((4, 5)), n_routed_experts=8,
+        n_shared_experts=r.choice((1, 2)), n_group=groups,
+        topk_group=r.randint(1, groups), moe_intermediate_size=7,
+        num_experts_per_tok=2, first_k_dense_replace=r.randint(0, n),
+        norm_topk_prob=r.choice(BOOL), attention_bias=r.choice(BOOL),
+        routed_scaling_factor=r.choice((1.0, 2.5)))
+
+
+def two_ropes(r, words):
+    return dict(sliding_attention=rope_of("default")(r, words),
+                full_attention=rope_of("default", "linear", "yarn")(r, words))
+
+
+def longrope(r, words):
+    """Phi 3's: factors for short and for long texts."""
+    d = words.get("head_dim") or (words["hidden_size"]
+                                  // words["num_attention_heads"])
+    partial = r.choice((1.0, 1.0, 0.5))
+    n = int(d * partial) // 2
+    if r.random() < 0.5 or n * 2 != d * partial:
+        return dict(rope_parameters=rope_of("default")(r, words))
+    return dict(
+        original_max_position_embeddings=r.choice((8, 40)),
+        rope_parameters=dict(
+            rope_type="longrope", rope_theta=10000.0,
+            partial_rotary_factor=partial,
+            short_factor=[1.0 + 0.25 * i for i in range(n)],
+            long_factor=[1.5 * (i + 1) for i in range(n)]))
+
+
+def falcon(r, words):
+    h = r.choice((1, 2, 4))
+    found = dict(num_attention_heads=h, hidden_size=h * r.choice((4, 6, 8)),
+                 new_decoder_architecture=r.choice(BOOL),
+                 num_ln_in_parallel_attn=r.choice((None, 1, 2)),
+                 multi_query=r.choice(BOOL), parallel_attn=r.choice(BOOL),
+                 bias=r.choice(BOOL), alibi=r.choice(BOOL))
+    if found["new_decoder_architecture"]:
+        found["num_kv_heads"] = r.choice([k for k in (1, 2, 4) if h % k == 0])
+    return found
+
+
+def mpt(r, words):
+    h = r.choice((1, 2, 4, 8))
+    return dict(n_heads=h, d_model=h * r.choice((4, 6)), attn_config=dict(
+        softmax_scale=r.choice((None, 0.3)), clip_qkv=r.choice((None, 1.5)),
+        alibi=True, attn_type="multihead_attention"))
+
+
+def opt(r, words):
+    h = r.choice((1, 2, 3))
+    d = h * r.choice((4, 7))
+    return dict(num_attention_heads=h, hidden_size=d,
+                word_embed_proj_dim=r.choice((d, d, 11)),
+                do_layer_norm_before=r.choice(BOOL))
+
+
+def bloom(r, words):
+    h = r.choice((1, 2, 4, 5))
+    return dict(n_head=h, hidden_size=h * r.choice((4, 6)))
+
+
+DECODERS = [
+    llama("llama", "Llama", attention_bias=BOOL, mlp_bias=BOOL),
+    llama("mistral", "Mistral", sliding_window=(None, 3, 5)),
+    llama("mixtral", "Mixtral", own_width, sliding_window=(None, 5),
+          **{"+experts": local_experts}),
+    llama("qwen2", "Qwen2", heads, **{"+window": some_windows}),
+    llama("qwen3", "Qwen3", own_width, attention_bias=BOOL,
+          **{"+window": some_windows}),
+    llama("qwen2_moe", "Qwen2Moe", heads, qkv_bias=BOOL,
+          shared_expert_intermediate_size=(8, 11),
+          **{"+window": some_windows, "+experts": experts}),
+    llama("qwen3_moe", "Qwen3Moe", own_width, attention_bias=BOOL,
+          **{"+experts": experts}),
+    llama("gemma", "Gemma", own_width, acts=("gelu_pytorch_tanh", "gelu"),
+          attention_bias=BOOL),
+    llama("gemma2", "Gemma2", own_width, act="hidden_activation",
+          attention_bias=BOOL, query_pre_attn_scalar=(8, 12, 256),
+          attn_logit_softcapping=(None, 2.0, 50.0),
+          final_logit_softcapping=(None, 1.5, 30.0), **{"+window": windows}),
+    llama("gemma3_text", "Gemma3", own_width, two_ropes,
+          act="hidden_activation", config="Gemma3TextConfig",
+          models=("Gemma3ForCausalLM",) * 3 + ("Gemma3TextModel",),
+          attention_bias=BOOL, query_pre_attn_scalar=(8, 12, 256),
+          final_logit_softcapping=(None, 1.5), **{"+window": windows}),
+    llama("glm", "Glm", own_width, rope_of("default", "linear",
+                                           partial=(0.5, 1.0)),
+          attention_bias=BOOL),
+    llama("glm4", "Glm4", own_width, rope_of("default", partial=(0.5, 1.0)),
+          attention_bias=BOOL),
+    llama("granite", "Granite", heads, attention_bias=BOOL, mlp_bias=BOOL,
+          embedding_multiplier=(1.0, 3.0), logits_scaling=(1.0, 2.5),
+          residual_multiplier=(1.0, 0.375), attention_multiplier=(1.0, 0.4)),
+    llama("cohere", "Cohere", heads, eps="layer_norm_eps", attention_bias=BOOL,
+          logit_scale=(0.0625, 1.0, 0.25), use_qk_norm=(False, False, True)),
+    llama("phi", "Phi", heads, rope_of("default", "linear",
+                                       partial=(0.5, 1.0)),
+          acts=PLAIN, eps="layer_norm_eps", qk_layernorm=BOOL),
+    causal("phi3", "Phi3", {
+        "num_hidden_layers": LAYERS, "max_position_embeddings": LONGEST,
+        "intermediate_size": (11, 16, 33), "+width": heads,
+        "hidden_act": GATED, "rms_norm_eps": EPS, "tie_word_embeddings": BOOL,
+        "sliding_window": (None, 5), "+rope": longrope}),
+    llama("stablelm", "StableLm", heads, rope_of(
+        "default", "linear", partial=(0.25, 0.5, 1.0)), eps="layer_norm_eps",
+        use_qkv_bias=BOOL, use_parallel_residual=BOOL,
+        qk_layernorm=(False, False, True)),
+    llama("starcoder2", "Starcoder2", heads, acts=PLAIN, eps="norm_epsilon",
+          use_bias=BOOL, sliding_window=(None, 5)),
+    llama("olmo2", "Olmo2", heads, attention_bias=BOOL),
+    llama("olmo3", "Olmo3", heads, two_ropes, attention_bias=BOOL,
+          **{"+window": windows}),
+    llama("smollm3", "SmolLM3", heads, attention_bias=BOOL, mlp_bias=BOOL,
+          no_rope_layer_interval=(2, 3, 4), **{"+window": some_windows}),
+    llama("gpt_oss", "GptOss", own_width, rope_of("default", "yarn"),
+          acts=("silu",), attention_bias=BOOL,
+          **{"+window": windows, "+experts": local_experts}),
+    llama("deepseek_v2", "DeepseekV2", deepseek, yarn_deep,
+          topk_method=("greedy", "group_limited_greedy")),
+    llama("deepseek_v3", "DeepseekV3", deepseek, yarn_deep,
+          rope_interleave=BOOL),
+    gpt("gpt2", "GPT2", ("GPT2LMHeadModel",) * 3 + ("GPT2Model",), scale_attn_weights=BOOL, add_cross_attention=(
+        False,) * 5 + (True,), scale_attn_by_inverse_layer_idx=(
+            False, False, False, True)),
+    gpt("gpt_bigcode", "GPTBigCode", multi_query=BOOL,
+        scale_attn_weights=BOOL),
+    gpt("gptj", "GPTJ", rotary_dim=(4, 4, 2, None)),
+    gpt("codegen", "CodeGen", rotary_dim=(4, 4, 2, None)),
+    llama("gpt_neox", "GPTNeoX", equal_heads, rope_of(
+        "default", "linear", partial=(0.25, 0.5, 1.0)), acts=PLAIN,
+        eps="layer_norm_eps", use_parallel_residual=BOOL, attention_bias=BOOL),
+    causal("falcon", "Falcon", {
+        "num_hidden_layers": LAYERS, "max_position_embeddings": LONGEST,
+        "+width": falcon, "ffn_hidden_size": (None, 33),
+        "activation": ("gelu", "gelu_new", "relu", "silu"),
+        "layer_norm_epsilon": EPS, "tie_word_embeddings": BOOL,
+        "rope_parameters": rope_of("default", "linear")}, attention="sdpa"),
+    causal("bloom", "Bloom", {
+        "n_layer": LAYERS, "+width": bloom, "layer_norm_epsilon": EPS,
+        "tie_word_embeddings": BOOL, "apply_residual_connection_post_layernorm":
+        (False, False, False, True)}),
+    causal("mpt", "Mpt", {
+        "n_layers": LAYERS, "max_seq_len": LONGEST, "+width": mpt,
+        "layer_norm_epsilon": EPS, "tie_word_embeddings": BOOL},
+        longest="max_seq_len"),
+    causal("opt", "OPT", {
+        "num_hidden_layers": LAYERS, "max_position_embeddings": LONGEST,
+        "+width": opt, "ffn_dim": (11, 26), "activation_function": PLAIN,
+        "enable_bias": BOOL, "tie_word_embeddings": BOOL,
+        "layer_norm_elementwise_affine": (True, True, True, False)}),
+]
+
+
+# ---- encoders ----
+TASKS = ("Model", "ForMaskedLM", "ForSequenceClassification",
+         "ForTokenClassification", "ForQuestionAnswering")
+
+
+def encoder(name, stem, config=None, tasks=TASKS, less=0, acts=PLAIN, **options):
+    def width(r, words):
+        h = r.choice((1, 2, 3))
+        return dict(num_attention_heads=h, hidden_size=h * r.choice((4, 5, 8)))
+    return Drawn(name, tuple(stem + task for task in tasks),
+                 config or f"{stem}Config", {
+        "num_hidden_layers": LAYERS,
+        "max_position_embeddings": [n + less for n in LONGEST],
+        "+width": width, "intermediate_size": (11, 22), "hidden_act": acts,
+        "layer_norm_eps": EPS, "num_labels": (1, 2, 5),
+        "tie_word_embeddings": BOOL, **options}, "source", less=less)
+
+
+def distilbert(r, words):
+    h = r.choice((1, 2, 3))
+    return dict(n_heads=h, dim=h * r.choice((4, 5, 8)))
+
+
+def modern(r, words):
+    n, h = words["num_hidden_layers"], r.choice((1, 2, 3))
+    found = dict(num_attention_heads=h, hidden_size=h * r.choice((4, 6, 8)),
+                 rope_parameters=dict(
+                     sliding_attention=rope_of("default")(r, words),
+                     full_attention=rope_of("default")(r, words)),
+                 global_attn_every_n_layers=r.choice((1, 2, 3)))
+    if r.random() < 0.4:
+        found["layer_types"] = r.choices(
+            ("sliding_attention", "full_attention"), k=n)
+    return found
+
+
+ENCODERS = [
+    encoder("bert", "Bert", type_vocab_size=(1, 2)),
+    encoder("roberta", "Roberta", less=2, type_vocab_size=(1, 2),
+            pad_token_id=(1,)),
+    encoder("xlm-roberta", "XLMRoberta", less=2, type_vocab_size=(1,),
+            pad_token_id=(1,)),
+    encoder("camembert", "Camembert", less=2, type_vocab_size=(1,),
+            pad_token_id=(1,)),
+    encoder("ernie", "Ernie", type_vocab_size=(2,), use_task_id=(False,)),
+    encoder("electra", "Electra", embedding_size=(8, 10, 12),
+            type_vocab_size=(2,)),
+    encoder("albert", "Albert", embedding_size=(9, 13), type_vocab_size=(2,),
+            num_hidden_groups=(1,)),
+    encoder("mpnet", "MPNet", less=2, pad_token_id=(1,),
+            relative_attention_num_buckets=(32,)),
+    Drawn("distilbert", tuple(f"DistilBert{t}" for t in TASKS),
+          "DistilBertConfig", {
+              "n_layers": LAYERS, "max_position_embeddings": LONGEST,
+              "+width": distilbert, "hidden_dim": (11, 22),
+              "activation": ("gelu", "relu", "gelu_new", "silu"),
+              "num_labels": (1, 2, 5), "tie_word_embeddings": BOOL,
+              "sinusoidal_pos_embds": BOOL}, "source"),
+    Drawn("modernbert", tuple(f"ModernBert{t}" for t in TASKS),
+          "ModernBertConfig", {
+              "num_hidden_layers": (1, 2, 4),
+              "max_position_embeddings": LONGEST, "+width": modern,
+              "intermediate_size": (11, 16), "hidden_activation": GATED,
+              "norm_eps": EPS, "norm_bias": BOOL, "attention_bias": BOOL,
+              "mlp_bias": BOOL, "decoder_bias": BOOL, "classifier_bias": BOOL,
+              "classifier_pooling": ("cls", "mean"),
+              "local_attention": (4, 8), "num_labels": (1, 3),
+              "tie_word_embeddings": BOOL, "classifier_activation":
+              ("gelu", "silu")}, "source"),
+    Drawn("nomic_bert", ("NomicBertModel",), "NomicBertConfig", {
+        "num_hidden_layers": LAYERS, "max_position_embeddings": LONGEST,
+        "+width": equal_heads, "intermediate_size": (11, 22),
+        "hidden_act": GATED, "layer_norm_eps": EPS, "type_vocab_size": (2,),
+        "rope_parameters": rope_of("default")}, "source"),
+]
+
+
+# ---- encoder-decoders ----
+def bart(name, stem, what="ForConditionalGeneration", **options):
+    def width(r, words):
+        d = r.choice((12, 18))
+        return dict(d_model=d, encoder_attention_heads=r.choice((1, 2, 3)),
+                    decoder_attention_heads=r.choice((1, 2, 3)))
+    return Drawn(name, (stem + what,), f"{stem}Config", {
+        "encoder_layers": LAYERS, "decoder_layers": LAYERS, "+width": width,
+        "encoder_ffn_dim": (11, 26), "decoder_ffn_dim": (11, 22),
+        "max_position_embeddings": LONGEST, "activation_function": PLAIN,
+        "scale_embedding": BOOL, "tie_word_embeddings": (True, True, False),
+        "decoder_start_token_id": (2,), **options}, "both")
+
+
+def t5(name, stem):
+    return Drawn(name, (f"{stem}ForConditionalGeneration",) * 2
+                 + (f"{stem}EncoderModel",), f"{stem}Config", {
+        "d_model": (12, 14), "d_kv": (4, 5), "d_ff": (11, 23),
+        "num_layers": LAYERS, "num_decoder_layers": LAYERS,
+        "num_heads": (1, 2, 3), "feed_forward_proj": (
+            "relu", "gated-gelu", "gated-silu", "gelu", "gated-relu"),
+        "layer_norm_epsilon": EPS, "tie_word_embeddings": BOOL,
+        "relative_attention_num_buckets": (8, 32),
+        "relative_attention_max_distance": (16, 128),
+        "decoder_start_token_id": (0,)}, "both")
+
+
+SEQ2SEQ = [
+    bart("bart", "Bart"), bart("mbart", "MBart"),
+    bart("pegasus", "Pegasus"), bart("blenderbot", "Blenderbot"),
+    bart("m2m_100", "M2M100"),
+    bart("marian", "Marian", "MTModel",
+         share_encoder_decoder_embeddings=(True, True, False)),
+    t5("t5", "T5"), t5("mt5", "MT5"),
+]
+
+FAMILIES = DECODERS + ENCODERS + SEQ2SEQ
