@@ -207,7 +207,8 @@ def trial(args, family, r, how, folder):
     done = attnc(args, "import", folder, "-o", spec, "--quiet")
     if done.returncode:
         error = done.stderr.splitlines()[0] if done.stderr else ""
-        if done.returncode != 3 or f"{spec}:" in done.stderr or " error: " not in error:
+        blames_spec = f"{spec}:" in done.stderr
+        if done.returncode != 3 or blames_spec or " error: " not in error:
             raise Wrong(f"attnc import exits with {done.returncode}: "
                         f"{done.stderr}")
         return "refused", error.split(" error: ", 1)[1]

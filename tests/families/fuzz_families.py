@@ -288,9 +288,10 @@ DECODERS = [
           topk_method=("greedy", "group_limited_greedy")),
     llama("deepseek_v3", "DeepseekV3", deepseek, yarn_deep,
           rope_interleave=BOOL),
-    gpt("gpt2", "GPT2", ("GPT2LMHeadModel",) * 3 + ("GPT2Model",), scale_attn_weights=BOOL, add_cross_attention=(
-        False,) * 5 + (True,), scale_attn_by_inverse_layer_idx=(
-            False, False, False, True)),
+    gpt("gpt2", "GPT2", ("GPT2LMHeadModel",) * 3 + ("GPT2Model",),
+        scale_attn_weights=BOOL,
+        add_cross_attention=(False, False, False, False, False, True),
+        scale_attn_by_inverse_layer_idx=(False, False, False, True)),
     gpt("gpt_bigcode", "GPTBigCode", multi_query=BOOL,
         scale_attn_weights=BOOL),
     gpt("gptj", "GPTJ", rotary_dim=(4, 4, 2, None)),
@@ -325,15 +326,15 @@ TASKS = ("Model", "ForMaskedLM", "ForSequenceClassification",
          "ForTokenClassification", "ForQuestionAnswering")
 
 
-def encoder(name, stem, config=None, tasks=TASKS, less=0, acts=PLAIN, **options):
+def encoder(name, stem, less=0, **options):
     def width(r, words):
         h = r.choice((1, 2, 3))
         return dict(num_attention_heads=h, hidden_size=h * r.choice((4, 5, 8)))
-    return Drawn(name, tuple(stem + task for task in tasks),
-                 config or f"{stem}Config", {
+    return Drawn(name, tuple(stem + task for task in TASKS),
+                 f"{stem}Config", {
         "num_hidden_layers": LAYERS,
         "max_position_embeddings": [n + less for n in LONGEST],
-        "+width": width, "intermediate_size": (11, 22), "hidden_act": acts,
+        "+width": width, "intermediate_size": (11, 22), "hidden_act": PLAIN,
         "layer_norm_eps": EPS, "num_labels": (1, 2, 5),
         "tie_word_embeddings": BOOL, **options}, "source", less=less)
 
