@@ -211,8 +211,7 @@ static bool row_has_weight(const PackList *list, const char *row)
 {
     bool found = false;
     for (int64_t i = 0; !found && i < list->count; i++)
-        found = list->item[i].name
-             && spec_name_begins(row, list->item[i].name);
+        found = list->item[i].name && spec_name_begins(row, list->item[i].name);
     return found;
 }
 
