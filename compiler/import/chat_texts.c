@@ -263,8 +263,8 @@ enum { Talks = sizeof talks / sizeof *talks, PlainSystem = 3 };
 /* Returns the number of talks that agree; -1 if one that must does not. Sets
  * *kinds to the kinds of the others, or NULL. If a plain system's text differs,
  * no other kind with such a text is named. */
-static int compare(const Probe *p, const struct attn_chat *c,
-                   const char *const *theirs, const char **kinds)
+static int compare_talks(const Probe *p, const struct attn_chat *c,
+                         const char *const *theirs, const char **kinds)
 {
     int same = 0;
     bool differs[Talks];
@@ -308,7 +308,7 @@ static bool choose(Probe *p, struct attn_chat *c)
         struct attn_chat with = base;
         with.trim = i / 2;
         with.system_skipped = i % 2;
-        const int same = compare(p, &with, theirs, &kinds);
+        const int same = compare_talks(p, &with, theirs, &kinds);
         if (same <= best)
             continue;
         best = same;

@@ -13,7 +13,7 @@ typedef struct {
     int n;
 } Call;
 
-static Datum refuse(const Call *c, const char *why)
+static Datum refuse_call(const Call *c, const char *why)
 {
     return jinja_fault(c->s, c->e, "'%s' %s", quote(c->e->text), why);
 }
@@ -23,7 +23,7 @@ static Datum text_of(const Call *c, const char *text, size_t n)
     return jinja_words(c->s, c->e, text, (int64_t)n);
 }
 
-static bool is(const Call *c, const char *name)
+static bool test_is(const Call *c, const char *name)
 {
     return !strcmp(c->e->text, name);
 }
@@ -47,10 +47,10 @@ static Datum strip(const Call *c)
         return text_of(c, p.text, (size_t)p.n);
     }
     if (c->in[1].kind != ValueText)
-        return refuse(c, "takes a text");
+        return refuse_call(c, "takes a text");
     for (const char *x = c->in[1].text; *x; x++)
         if (*x & 0x80)
-            return refuse(c, "takes a text of ASCII");
+            return refuse_call(c, "takes a text of ASCII");
     while (front && p.n && strchr(c->in[1].text, *p.text)) {
         p.text++;
         p.n--;
@@ -66,7 +66,7 @@ static Datum split(const Call *c)
     const char *at = c->in[0].text, *end;
     int64_t most = c->n > 2 && c->in[2].kind == ValueInt ? c->in[2].whole : -1;
     if (c->n < 2 || c->in[1].kind != ValueText || !*c->in[1].text)
-        return refuse(c, "without a separator is not supported");
+        return refuse_call(c, "without a separator is not supported");
     while (most-- != 0 && (end = strstr(at, c->in[1].text))
            && jinja_spend(c->s, c->e, 48)) {
         vec_push(c->s->arena, &items, text_of(c, at, (size_t)(end - at)));
@@ -76,12 +76,12 @@ static Datum split(const Call *c)
     return jinja_list(c->s, c->e, items.at, items.n);
 }
 
-static Datum starts(const Call *c)
+static Datum starts_with(const Call *c)
 {
     if (c->n != 2 || c->in[1].kind != ValueText)
-        return refuse(c, "takes a text");
+        return refuse_call(c, "takes a text");
     const size_t n = strlen(c->in[0].text), m = strlen(c->in[1].text);
-    const size_t from = is(c, "endswith") && m <= n ? n - m : 0;
+    const size_t from = test_is(c, "endswith") && m <= n ? n - m : 0;
     return value_truth(m <= n
                        && !memcmp(c->in[0].text + from, c->in[1].text, m));
 }
@@ -93,10 +93,10 @@ static Datum cased(const Call *c)
     for (char *x = text; *x; x++) {
         const bool letter = (*x >= 'a' && *x <= 'z')
                          || (*x >= 'A' && *x <= 'Z');
-        const bool up = is(c, "upper") || (is(c, "title") && !word)
-                     || (is(c, "capitalize") && x == text);
+        const bool up = test_is(c, "upper") || (test_is(c, "title") && !word)
+                     || (test_is(c, "capitalize") && x == text);
         if (*x & 0x80)
-            return refuse(c, "is applied to a text that is not ASCII");
+            return refuse_call(c, "is applied to a text that is not ASCII");
         if (letter)
             *x = (char)(up ? *x & ~32 : *x | 32);
         word = letter;
@@ -104,13 +104,13 @@ static Datum cased(const Call *c)
     return text_of(c, text, strlen(text));
 }
 
-static Datum replace(const Call *c)
+static Datum replace_part(const Call *c)
 {
     Buffer b = { .arena = c->s->arena };
     const char *at = c->in[0].text, *end;
     if (c->n != 3 || c->in[1].kind != ValueText || c->in[2].kind != ValueText
         || !*c->in[1].text)
-        return refuse(c, "takes two texts");
+        return refuse_call(c, "takes two texts");
     while ((end = strstr(at, c->in[1].text))
            && jinja_spend(c->s, c->e, 1 + (int64_t)strlen(c->in[2].text))) {
         buffer_add(&b, at, (size_t)(end - at));
@@ -129,9 +129,9 @@ static Datum items(const Call *c)
         const Datum key = { .kind = ValueText, .text = c->in[0].many.key[i] };
         const Datum pair[] = { key, c->in[0].many.at[i] };
         vec_push(c->s->arena, &all,
-                 is(c, "keys")     ? key
-                 : is(c, "values") ? pair[1]
-                                   : jinja_list(c->s, c->e, pair, 2));
+                 test_is(c, "keys")     ? key
+                 : test_is(c, "values") ? pair[1]
+                                        : jinja_list(c->s, c->e, pair, 2));
     }
     return jinja_list(c->s, c->e, all.at, all.n);
 }
@@ -139,25 +139,25 @@ static Datum items(const Call *c)
 static Datum get(const Call *c)
 {
     if (c->n < 2 || c->in[1].kind != ValueText)
-        return refuse(c, "takes a key");
+        return refuse_call(c, "takes a key");
     const Datum *v = value_get(&c->in[0], c->in[1].text);
     return v ? *v : c->n > 2 ? c->in[2] : (Datum){ .kind = ValueNone };
 }
 
-static Datum length(const Call *c)
+static Datum count_items(const Call *c)
 {
     const Datum all = jinja_items(c->s, c->e, &c->in[0]);
     return value_integer(all.many.n);
 }
 
-static Datum list(const Call *c)
+static Datum to_list(const Call *c)
 {
     const Datum all = jinja_items(c->s, c->e, &c->in[0]);
-    if (is(c, "list"))
+    if (test_is(c, "list"))
         return all;
     if (c->s->why->why || !all.many.n)
         return undefined;
-    return all.many.at[is(c, "first") ? 0 : all.many.n - 1];
+    return all.many.at[test_is(c, "first") ? 0 : all.many.n - 1];
 }
 
 static Datum join(const Call *c)
@@ -183,21 +183,22 @@ static Datum test_of(JinjaState *s, const JinjaNode *e, const char *name,
 static Datum select_items(const Call *c)
 {
     const Datum all = jinja_items(c->s, c->e, &c->in[0]);
-    const Datum *key = is(c, "map") ? keyed(c, "attribute")
-                     : c->n > 1     ? &c->in[1]
-                                    : NULL;
+    const Datum *key = test_is(c, "map") ? keyed(c, "attribute")
+                     : c->n > 1          ? &c->in[1]
+                                         : NULL;
     VEC(Datum) kept = { NULL, 0, 0 };
     if (!key || key->kind != ValueText)
-        return refuse(c, "takes the name of a member");
+        return refuse_call(c, "takes the name of a member");
     for (int i = 0; i < all.many.n && !c->s->why->why; i++) {
         const Datum v = jinja_item(c->s, c->e, &all.many.at[i], key);
         const Datum ok = c->n < 3 ? value_truth(jinja_truth(&v))
                        : c->in[2].kind != ValueText
-                           ? refuse(c, "takes the name of a test")
+                           ? refuse_call(c, "takes the name of a test")
                            : test_of(c->s, c->e, c->in[2].text, &v,
                                      c->n > 3 ? &c->in[3] : NULL);
-        if (is(c, "map") || jinja_truth(&ok) == is(c, "selectattr"))
-            vec_push(c->s->arena, &kept, is(c, "map") ? v : all.many.at[i]);
+        if (test_is(c, "map") || jinja_truth(&ok) == test_is(c, "selectattr"))
+            vec_push(c->s->arena, &kept,
+                     test_is(c, "map") ? v : all.many.at[i]);
     }
     return jinja_list(c->s, c->e, kept.at, kept.n);
 }
@@ -238,7 +239,7 @@ static void put_json(const Call *c, Buffer *b, const Datum *v)
     else if (v->kind & (ValueBool | ValueInt | ValueNone))
         buffer_printf(b, "%s", value_text(c->s->arena, v));
     else if (!(v->kind & (ValueList | ValueMap)))
-        refuse(c, "takes no such value");
+        refuse_call(c, "takes no such value");
     else {
         buffer_printf(b, v->kind == ValueMap ? "{" : "[");
         for (int i = 0; i < v->many.n; i++) {
@@ -257,7 +258,7 @@ static Datum json(const Call *c)
 {
     Buffer b = { .arena = c->s->arena };
     if (c->n > 1)
-        return refuse(c, "with arguments is not supported");
+        return refuse_call(c, "with arguments is not supported");
     put_json(c, &b, &c->in[0]);
     return text_of(c, b.at ? b.at : "", (size_t)b.n);
 }
@@ -268,7 +269,7 @@ static Datum string(const Call *c)
     return text_of(c, text, strlen(text));
 }
 
-static Datum same(const Call *c)
+static Datum same_value(const Call *c)
 {
     return c->in[0];
 }
@@ -279,14 +280,14 @@ static Datum space(const Call *c)
     VEC(const char *) keys = { NULL, 0, 0 };
     for (int i = 1; i < c->n; i++) {
         if (!c->e->in.at[i]->key)
-            return refuse(c, "takes names and values");
+            return refuse_call(c, "takes names and values");
         vec_push(c->s->arena, &keys, c->e->in.at[i]->key);
     }
     const char *const none[] = { NULL };
     const Datum map = jinja_map(c->s, c->e, c->in + 1,
                                 keys.n ? (const char *const *)keys.at : none,
                                 keys.n);
-    if (is(c, "dict"))
+    if (test_is(c, "dict"))
         return map;
     vec_push(c->s->arena, &c->s->spaces, map);
     return (Datum){ .kind = ValueSpace, .whole = c->s->spaces.n - 1 };
@@ -297,14 +298,14 @@ static Datum range(const Call *c)
     VEC(Datum) all = { NULL, 0, 0 };
     for (int i = 1; i < c->n; i++)
         if (c->in[i].kind != ValueInt)
-            return refuse(c, "takes integers");
+            return refuse_call(c, "takes integers");
     const int64_t step = c->n > 3 ? c->in[3].whole : 1;
     const int64_t to = c->n > 2 ? c->in[2].whole
                      : c->n > 1 ? c->in[1].whole
                                 : 0;
     if (c->n < 2 || step < -1000 || step > 1000 || !step || to > 100000
         || to < -100000)
-        return refuse(c, "takes one to three integers that are not large");
+        return refuse_call(c, "takes one to three integers that are not large");
     for (int64_t i = c->n > 2 ? c->in[1].whole : 0;
          (step > 0 ? i < to : i > to) && jinja_spend(c->s, c->e, 48); i += step)
         vec_push(c->s->arena, &all, value_integer(i));
@@ -323,7 +324,7 @@ static Datum date(const Call *c)
     Buffer b = { .arena = c->s->arena };
     c->s->dated = true;
     if (c->n != 2 || c->in[1].kind != ValueText)
-        return refuse(c, "takes a format");
+        return refuse_call(c, "takes a format");
     for (const char *f = c->in[1].text; *f; f++) {
         const char *part = *f == '%' ? NULL : "";
         for (int i = 0; i < 13 && !part; i++)
@@ -332,7 +333,7 @@ static Datum date(const Call *c)
                 f += strlen(parts[i][0]);
             }
         if (!part)
-            return refuse(c, "takes another format");
+            return refuse_call(c, "takes another format");
         if (*part)
             buffer_printf(&b, "%s", part);
         else
@@ -417,12 +418,12 @@ static const Function functions[] = {
     { NodeFilter, "lower", Text, cased, "" },
     { NodeFilter, "title", Text, cased, "" },
     { NodeFilter, "capitalize", Text, cased, "" },
-    { NodeFilter, "replace", Text, replace, "" },
-    { NodeFilter, "length", Many, length, "" },
-    { NodeFilter, "count", Many, length, "" },
-    { NodeFilter, "list", Many, list, "" },
-    { NodeFilter, "first", Many, list, "" },
-    { NodeFilter, "last", Many, list, "" },
+    { NodeFilter, "replace", Text, replace_part, "" },
+    { NodeFilter, "length", Many, count_items, "" },
+    { NodeFilter, "count", Many, count_items, "" },
+    { NodeFilter, "list", Many, to_list, "" },
+    { NodeFilter, "first", Many, to_list, "" },
+    { NodeFilter, "last", Many, to_list, "" },
     { NodeFilter, "join", Many, join, "" },
     { NodeFilter, "items", Map, items, "" },
     { NodeFilter, "selectattr", Many, select_items, "" },
@@ -432,19 +433,19 @@ static const Function functions[] = {
     { NodeFilter, "d", 0, fallback, "boolean" },
     { NodeFilter, "tojson", 0, json, "" },
     { NodeFilter, "string", 0, string, "" },
-    { NodeFilter, "safe", Text, same, "" },
-    { NodeFilter, "int", ValueInt, same, "" },
+    { NodeFilter, "safe", Text, same_value, "" },
+    { NodeFilter, "int", ValueInt, same_value, "" },
     { NodeMethod, "strip", Text, strip, "" },
     { NodeMethod, "lstrip", Text, strip, "" },
     { NodeMethod, "rstrip", Text, strip, "" },
     { NodeMethod, "split", Text, split, "" },
-    { NodeMethod, "startswith", Text, starts, "" },
-    { NodeMethod, "endswith", Text, starts, "" },
+    { NodeMethod, "startswith", Text, starts_with, "" },
+    { NodeMethod, "endswith", Text, starts_with, "" },
     { NodeMethod, "upper", Text, cased, "" },
     { NodeMethod, "lower", Text, cased, "" },
     { NodeMethod, "title", Text, cased, "" },
     { NodeMethod, "capitalize", Text, cased, "" },
-    { NodeMethod, "replace", Text, replace, "" },
+    { NodeMethod, "replace", Text, replace_part, "" },
     { NodeMethod, "items", Map, items, "" },
     { NodeMethod, "keys", Map, items, "" },
     { NodeMethod, "values", Map, items, "" },
@@ -479,10 +480,12 @@ Datum jinja_call(JinjaState *s, const JinjaNode *e, const Datum *argument,
         if (f->kind != e->kind || strcmp(f->name, e->text) != 0)
             continue;
         if (f->takes && !(f->takes & argument->kind))
-            return refuse(&c, "is applied to a value that it does not take");
-        return knows(f, e) ? f->run(&c)
-                           : refuse(&c, "is called with an argument that is "
-                                        "not supported");
+            return refuse_call(&c,
+                               "is applied to a value that it does not take");
+        return knows(f, e)
+                 ? f->run(&c)
+                 : refuse_call(&c, "is called with an argument that is "
+                                   "not supported");
     }
-    return refuse(&c, "is not supported");
+    return refuse_call(&c, "is not supported");
 }

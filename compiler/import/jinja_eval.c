@@ -34,7 +34,7 @@ static bool failed(const Eval *v)
 }
 
 /* ---- variables ---- */
-static Variable *find(Eval *v, const char *name)
+static Variable *find_binding(Eval *v, const char *name)
 {
     for (int i = v->variables.n - 1; i >= 0; i--)
         if ((i >= v->frame || i < v->globals)
@@ -115,7 +115,7 @@ static Datum macro_call(Eval *v, const JinjaNode *e, const JinjaNode *macro)
     return text;
 }
 
-static Datum call(Eval *v, const JinjaNode *e)
+static Datum eval_call(Eval *v, const JinjaNode *e)
 {
     VEC(Datum) arguments = { NULL, 0, 0 };
     jinja_spend(&v->s, e, v->macros.n / 16);
@@ -134,7 +134,7 @@ static Datum call(Eval *v, const JinjaNode *e)
                      : jinja_call(&v->s, e, arguments.at, arguments.n);
 }
 
-static Datum binary(Eval *v, const JinjaNode *e)
+static Datum eval_binary(Eval *v, const JinjaNode *e)
 {
     const Datum x = value(v, e->in.at[0]);
     const bool both = !strcmp(e->text, "and");
@@ -144,7 +144,7 @@ static Datum binary(Eval *v, const JinjaNode *e)
     return failed(v) ? undefined : jinja_binary(&v->s, e, &x, &y);
 }
 
-static Datum unary(Eval *v, const JinjaNode *e)
+static Datum eval_unary(Eval *v, const JinjaNode *e)
 {
     const Datum x = value(v, e->in.at[0]);
     if (!strcmp(e->text, "not"))
@@ -175,7 +175,7 @@ static Datum value(Eval *v, const JinjaNode *e)
     case NodeLiteral: return e->value;
     case NodeName:    {
         jinja_spend(&v->s, e, v->variables.n / 16);
-        const Variable *x = find(v, e->text);
+        const Variable *x = find_binding(v, e->text);
         return x ? x->value : undefined;
     }
     case NodeList:
@@ -183,21 +183,21 @@ static Datum value(Eval *v, const JinjaNode *e)
     case NodeMember:
     case NodeIndex:
     case NodeSlice:  return part(v, e);
-    case NodeUnary:  return unary(v, e);
-    case NodeBinary: return binary(v, e);
+    case NodeUnary:  return eval_unary(v, e);
+    case NodeBinary: return eval_binary(v, e);
     case NodeChoice: {
         const Datum x = value(v, e->in.at[0]);
         const JinjaNode *then = e->in.at[jinja_truth(&x) ? 1 : 2];
         return then ? value(v, then) : undefined;
     }
-    default: return call(v, e);
+    default: return eval_call(v, e);
     }
 }
 
 /* ---- statements ---- */
 
 /* Sets the variables of a loop to an item. */
-static void bind(Eval *v, const JinjaNode *e, const Datum *item)
+static void bind_value(Eval *v, const JinjaNode *e, const Datum *item)
 {
     const int n = e->names.n;
     if (n == 1) {
@@ -241,7 +241,7 @@ static void run_for(Eval *v, const JinjaNode *e)
         return;
     v->scope = mark; /* above 0, because a template has variables */
     for (int i = 0; i < all.many.n && !failed(v); i++) {
-        bind(v, e, &all.many.at[i]);
+        bind_value(v, e, &all.many.at[i]);
         const Datum keep = e->in.at[1] ? value(v, e->in.at[1])
                                        : value_truth(true);
         if (jinja_truth(&keep))
@@ -249,7 +249,7 @@ static void run_for(Eval *v, const JinjaNode *e)
     }
     for (int i = 0; i < items.n && !failed(v) && v->leave != LeaveLoop; i++) {
         v->variables.n = v->scope;
-        bind(v, e, &items.at[i]);
+        bind_value(v, e, &items.at[i]);
         assign(v, "loop", loop_of(v, e, items.at, items.n, i));
         v->leave = LeaveNone;
         run(v, &e->body);
@@ -270,7 +270,7 @@ static void run_set(Eval *v, const JinjaNode *e)
         assign(v, e->text, x);
         return;
     }
-    const Variable *space = find(v, e->text);
+    const Variable *space = find_binding(v, e->text);
     if (!space || space->value.kind != ValueSpace) {
         jinja_fault(&v->s, e, "a member of what is no namespace is set");
         return;

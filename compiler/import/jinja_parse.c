@@ -10,7 +10,7 @@ enum { MostDepth = 100, MostNodes = 20000 };
 
 /* ---- expressions ---- */
 static JinjaNode *expression(JinjaParser *p);
-static JinjaNode *unary(JinjaParser *p, bool filters);
+static JinjaNode *parse_unary(JinjaParser *p, bool filters);
 
 static JinjaNode *node(JinjaParser *p, JinjaKind kind, const char *text,
                        JinjaNode *first)
@@ -26,7 +26,7 @@ static JinjaNode *node(JinjaParser *p, JinjaKind kind, const char *text,
     return e;
 }
 
-static void add(JinjaParser *p, JinjaNode *e, JinjaNode *in)
+static void append(JinjaParser *p, JinjaNode *e, JinjaNode *in)
 {
     vec_push(p->arena, &e->in, in);
 }
@@ -42,7 +42,7 @@ static void arguments(JinjaParser *p, JinjaNode *e, const char *close)
             x = expression(p);
             x->key = key;
         }
-        add(p, e, x);
+        append(p, e, x);
         if (!token_take(p, ","))
             break;
     }
@@ -78,16 +78,16 @@ static JinjaNode *bracketed(JinjaParser *p)
         if (first != e && token_take(p, ")"))
             return first;
         if (first != e)
-            add(p, e, first);
+            append(p, e, first);
         token_take(p, ",");
         arguments(p, e, ")");
     } else if (token_take(p, "[")) {
         arguments(p, e, "]");
     } else if (token_take(p, "{")) {
         while (!p->why->why && !token_is(p, "}")) {
-            add(p, e, expression(p));
+            append(p, e, expression(p));
             token_expect(p, ":");
-            add(p, e, expression(p));
+            append(p, e, expression(p));
             if (!token_take(p, ","))
                 break;
         }
@@ -131,7 +131,7 @@ static JinjaNode *subscript(JinjaParser *p, JinjaNode *of)
     token_expect(p, "]");
     e->kind = n ? NodeSlice : NodeIndex;
     for (int i = 0; i < (n ? 3 : 1); i++)
-        add(p, e, part[i]);
+        append(p, e, part[i]);
     if (!n && !part[0])
         token_refuse(p, "an index is missing");
     return e;
@@ -150,7 +150,7 @@ static JinjaNode *postfix(JinjaParser *p, JinjaNode *e)
                                    e->kind == NodeName ? NodeFunction
                                                        : NodeMethod,
                                    e->text, NULL);
-            add(p, call, e->kind == NodeName ? NULL : e->in.at[0]);
+            append(p, call, e->kind == NodeName ? NULL : e->in.at[0]);
             token_next(p);
             arguments(p, call, ")");
             e = call;
@@ -171,7 +171,7 @@ static JinjaNode *test(JinjaParser *p, JinjaNode *of)
               && !token_is(p, "if"))
              || p->kind == TokenString || p->kind == TokenInt
              || token_is(p, "["))
-        add(p, e, postfix(p, primary(p)));
+        append(p, e, postfix(p, primary(p)));
     return no ? node(p, NodeUnary, "not", e) : e;
 }
 
@@ -190,7 +190,7 @@ static JinjaNode *filtered(JinjaParser *p, JinjaNode *e)
     return e;
 }
 
-static JinjaNode *unary(JinjaParser *p, bool filters)
+static JinjaNode *parse_unary(JinjaParser *p, bool filters)
 {
     JinjaNode *e;
     if (++p->depth > MostDepth)
@@ -198,7 +198,7 @@ static JinjaNode *unary(JinjaParser *p, bool filters)
     if (token_is(p, "-") || token_is(p, "+")) {
         const char *sign = p->word;
         token_next(p);
-        e = node(p, NodeUnary, sign, unary(p, false));
+        e = node(p, NodeUnary, sign, parse_unary(p, false));
     } else {
         e = postfix(p, primary(p));
     }
@@ -222,7 +222,7 @@ static const char *const levels[Levels][9] = {
 static JinjaNode *level(JinjaParser *p, int i)
 {
     if (i == Levels)
-        return unary(p, true);
+        return parse_unary(p, true);
     if (i == LevelNot && token_is(p, "not")) {
         if (++p->depth > MostDepth)
             token_refuse(p, "too many parts inside each other");
@@ -241,7 +241,7 @@ static JinjaNode *level(JinjaParser *p, int i)
         if (i == LevelCompare && n++)
             token_refuse(p, "a comparison of more than two values");
         e = node(p, NodeBinary, no ? "in" : levels[i][k], e);
-        add(p, e, level(p, i + 1));
+        append(p, e, level(p, i + 1));
         if (no)
             e = node(p, NodeUnary, "not", e);
         k = -1;
@@ -256,8 +256,8 @@ static JinjaNode *expression(JinjaParser *p)
     JinjaNode *e = level(p, 0);
     while (token_take(p, "if")) {
         JinjaNode *of = node(p, NodeChoice, NULL, level(p, 0));
-        add(p, of, e);
-        add(p, of, token_take(p, "else") ? expression(p) : NULL);
+        append(p, of, e);
+        append(p, of, token_take(p, "else") ? expression(p) : NULL);
         e = of;
     }
     p->depth--;
@@ -313,8 +313,8 @@ static JinjaNode *for_tag(JinjaParser *p)
         vec_push(p->arena, &e->names, token_name(p));
     while (token_take(p, ","));
     token_expect(p, "in");
-    add(p, e, level(p, 0));
-    add(p, e, token_take(p, "if") ? expression(p) : NULL);
+    append(p, e, level(p, 0));
+    append(p, e, token_take(p, "if") ? expression(p) : NULL);
     end_tag(p);
     body(p, &e->body, for_ends);
     if (token_take(p, "else"))
@@ -331,11 +331,11 @@ static JinjaNode *set_tag(JinjaParser *p)
     if (token_take(p, "."))
         e->key = token_name(p);
     if (token_take(p, "=")) {
-        add(p, e, expression(p));
+        append(p, e, expression(p));
         if (token_take(p, ",")) { /* a tuple */
             JinjaNode *list = node(p, NodeList, NULL, e->in.at[0]);
             do
-                add(p, list, expression(p));
+                append(p, list, expression(p));
             while (token_take(p, ","));
             e->in.at[0] = list;
         }
@@ -352,7 +352,7 @@ static JinjaNode *macro_tag(JinjaParser *p)
     token_expect(p, "(");
     while (p->kind == TokenName) {
         vec_push(p->arena, &e->names, token_name(p));
-        add(p, e, token_take(p, "=") ? expression(p) : NULL);
+        append(p, e, token_take(p, "=") ? expression(p) : NULL);
         if (!token_take(p, ","))
             break;
     }

@@ -57,8 +57,8 @@ void jinja_read(JinjaState *s, const JinjaNode *e, const Datum *v)
 }
 
 /* Not value_same(), because the same list may be in a list a million times. */
-static bool same_many(JinjaState *s, const JinjaNode *e, const Datum *a,
-                      const Datum *b)
+static bool same_elements(JinjaState *s, const JinjaNode *e, const Datum *a,
+                          const Datum *b)
 {
     if (a->many.n != b->many.n)
         return false;
@@ -79,7 +79,7 @@ bool jinja_same(JinjaState *s, const JinjaNode *e, const Datum *a,
     jinja_read(s, e, a);
     if (s->why->why || x.kind != y.kind || !(x.kind & (ValueList | ValueMap)))
         return !s->why->why && value_same(&x, &y);
-    return same_many(s, e, a, b);
+    return same_elements(s, e, a, b);
 }
 
 const char *jinja_text(JinjaState *s, const JinjaNode *e, const Datum *v)
@@ -232,8 +232,8 @@ bool jinja_in(JinjaState *s, const JinjaNode *e, const Datum *x,
     return false;
 }
 
-static Datum joined(JinjaState *s, const JinjaNode *e, const char *x,
-                    const char *y)
+static Datum joined_items(JinjaState *s, const JinjaNode *e, const char *x,
+                          const char *y)
 {
     if (!jinja_spend(s, e, (int64_t)(strlen(x) + strlen(y) + 1)))
         return undefined;
@@ -302,12 +302,12 @@ Datum jinja_binary(JinjaState *s, const JinjaNode *e, const Datum *x,
     if (!strcmp(e->text, "in"))
         return value_truth(jinja_in(s, e, x, y));
     if (!strcmp(e->text, "~"))
-        return joined(s, e, jinja_text(s, e, x), jinja_text(s, e, y));
+        return joined_items(s, e, jinja_text(s, e, x), jinja_text(s, e, y));
     if (a.kind == ValueInt && b.kind == ValueInt)
         return arithmetic(s, e, a.whole, b.whole);
     if (!strcmp(e->text, "+") && a.kind == b.kind) {
         if (a.kind == ValueText)
-            return joined(s, e, a.text, b.text);
+            return joined_items(s, e, a.text, b.text);
         if (a.kind == ValueList)
             return lists_joined(s, e, x, y);
     }

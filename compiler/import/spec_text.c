@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "import/state.h"
-#include "spec/fields/fields.h"
 #include "spec/spec.h"
 
 enum { Columns = 80, Indent = 2 };

@@ -11,6 +11,8 @@
 #include "runtime/base/generate.h"
 #include "runtime/text/chat.h"
 
+enum { MostTextBytes = 16384 }; /* of a text, such as chat.system.text */
+
 typedef enum {
     KindEncoderDecoder,
     KindEncoder,

@@ -37,9 +37,8 @@ static inline void form_chat(RandomForm *f)
                  "suffix: \"%s\"}}",
                  WORD(r, "", "<"), trim, WORD(r, "", "t1"), WORD(r, "\\n", "?"),
                  WORD(r, "be kind", ""), yes_no(r), yes_no(&of),
-                 WORD(r, "a", "\\\\"),
-                 WORD(r, "\\\"", ":"), WORD(r, "x", "y: #"),
-                 WORD(r, "", "\\t")));
+                 WORD(r, "a", "\\\\"), WORD(r, "\\\"", ":"),
+                 WORD(r, "x", "y: #"), WORD(r, "", "\\t")));
 }
 
 #endif

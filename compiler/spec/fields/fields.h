@@ -81,8 +81,6 @@ enum {
     AllKinds = Model | Attention
 };
 
-enum { MostTextBytes = 16384 };
-
 int field_find(const char *key);   /* index in fields[]; -1: unknown key */
 bool field_group(const char *key); /* true if a field is below the key */
 /* True if `key` is below `group`: norm.place is below norm. */
