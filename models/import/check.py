@@ -130,9 +130,10 @@ def finished(folder, rows):
 
 
 def result(model, folder, words):
-    if hasattr(model, "vision_model"):  # CLIP: its side of texts
+    if hasattr(model, "vision_model"):  # CLIP, SigLIP: their side of texts
         out = model.text_model(**words)
-        return model.text_projection(out.pooler_output)
+        project = getattr(model, "text_projection", torch.nn.Identity())
+        return project(out.pooler_output)
     if type(model).__name__.endswith("ForMultipleChoice"):
         words = {key: x[None] for key, x in words.items()}
     out = model(**words)

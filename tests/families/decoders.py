@@ -19,6 +19,14 @@ FALCON = dict(vocab_size=43, hidden_size=24, num_hidden_layers=2,
               num_attention_heads=4, max_position_embeddings=16,
               ffn_hidden_size=33, bos_token_id=1, eos_token_id=2)
 
+TINY = dict(LLAMA, vocab_size=29, hidden_size=8, num_attention_heads=2,
+            num_key_value_heads=1, intermediate_size=9)
+GPT_NEO = dict(vocab_size=29, max_position_embeddings=16, hidden_size=8,
+               num_layers=3, num_heads=2, window_size=5, bos_token_id=1,
+               eos_token_id=2, attention_types=[[["global", "local"], 1],
+                                                [["local"], 1]])
+GLM_MOE = dict(n_routed_experts=5, n_shared_experts=2, num_experts_per_tok=2,
+               moe_intermediate_size=5, routed_scaling_factor=1.5, head_dim=6)
 
 QWEN2_MOE = dict(num_experts=5, num_experts_per_tok=2,
                  moe_intermediate_size=7, shared_expert_intermediate_size=11)
@@ -80,6 +88,10 @@ def rms_eps_small(**more):
     """Of several layers, which differ."""
     return rms_eps(LLAMA, hidden_size=16, num_attention_heads=2,
                    num_key_value_heads=1, intermediate_size=19, **more)
+
+
+def tiny(**more):
+    return rms_eps(TINY, **more)
 
 
 def moe(name, stem, rope=theta(), words=None, **more):
@@ -257,6 +269,59 @@ FAMILIES = [
     causal("qwen2-some", "Qwen2", rms_eps_small(
         num_hidden_layers=4, use_sliding_window=True, sliding_window=5,
         max_window_layers=1), theta(), drop=("layer_types",)),
+    causal("helium", "Helium", tiny(
+        head_dim=4, attention_bias=True, mlp_bias=True), theta(100000.0)),
+    causal("ernie4_5", "Ernie4_5", tiny(
+        head_dim=6, use_bias=True, tie_word_embeddings=False),
+        theta(500000.0)),
+    # Transformers computes it with Llama's class.
+    Family("exaone", "AutoModelForCausalLM", "ExaoneConfig", tiny(
+        head_dim=6, attention_bias=True, mlp_bias=True), decoder,
+        theta(500000.0), four=False),
+    causal("exaone4", "Exaone4", tiny(num_hidden_layers=5, sliding_window=5),
+           theta(1000000.0)),
+    causal("exaone4-full", "Exaone4", tiny(
+        sliding_window=None, head_dim=6,
+        layer_types=["full_attention"] * 2), theta(
+        1000000.0, "llama3", factor=8.0, low_freq_factor=1.0,
+        high_freq_factor=4.0, original_max_position_embeddings=8)),
+    causal("seed-oss", "SeedOss", tiny(
+        head_dim=6, attention_bias=True, attention_out_bias=True,
+        mlp_bias=True), theta()),
+    causal("olmo", "Olmo", dict(TINY, clip_qkv=1.25, attention_bias=True),
+           theta()),
+    causal("cohere2", "Cohere2", dict(
+        TINY, layer_norm_eps=1e-3, logit_scale=0.25, num_hidden_layers=5,
+        sliding_window=5, attention_bias=True), theta(50000.0)),
+    causal("ministral", "Ministral", tiny(
+        num_hidden_layers=3, sliding_window=5, head_dim=6,
+        layer_types=["full_attention", "sliding_attention",
+                     "full_attention"]), theta()),
+    causal("gpt-neo", "GPTNeo", GPT_NEO),
+    causal("gpt-neo-old", "GPTNeo", dict(
+        GPT_NEO, attention_types=[[["local", "global"], 1]], num_layers=2,
+        intermediate_size=11, activation_function="relu"),
+        drop=("attention_layers",)),
+    causal("xglm", "XGLM", dict(
+        vocab_size=29, max_position_embeddings=16, d_model=8, ffn_dim=11,
+        num_layers=2, attention_heads=2)),
+    gpt2("gpt2-inverse", dict(GPT2, vocab_size=29, n_embd=8, n_head=2,
+                              n_inner=11, scale_attn_by_inverse_layer_idx=True,
+                              reorder_and_upcast_attn=True)),
+    causal("olmoe", "Olmoe", tiny(num_experts=5, num_experts_per_tok=2,
+                                  intermediate_size=7),
+           theta()),
+    causal("granitemoe", "GraniteMoe", tiny(
+        num_local_experts=4, intermediate_size=5, embedding_multiplier=3.0,
+        logits_scaling=2.5, residual_multiplier=0.375,
+        attention_multiplier=0.4, attention_bias=True), theta()),
+    causal("glm4-moe", "Glm4Moe", tiny(**GLM_MOE), theta(
+        partial_rotary_factor=0.5), alter=corrected),
+    causal("glm4-moe-groups", "Glm4Moe", tiny(**dict(
+        GLM_MOE, n_group=2, topk_group=1, n_routed_experts=8, use_qk_norm=True,
+        attention_bias=True, norm_topk_prob=False, first_k_dense_replace=0,
+        num_hidden_layers=1)), theta(
+        partial_rotary_factor=1.0), alter=corrected, dtype="bfloat16"),
     moe("mixtral", "Mixtral", words=dict(num_local_experts=4)),
     moe("qwen2-moe", "Qwen2Moe", words=QWEN2_MOE),
     moe("qwen2-moe-dense", "Qwen2Moe", words=dict(

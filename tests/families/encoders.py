@@ -57,6 +57,16 @@ DINO = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
             mlp_ratio=2, image_size=[9, 9], patch_size=3, num_channels=2,
             layer_norm_eps=1e-3)
 LABELS = dict(num_labels=3)
+ROPE = {"rope_theta": 10000.0, "rope_type": "default"}
+EURO = dict(vocab_size=43, hidden_size=8, num_hidden_layers=2,
+            num_attention_heads=2, num_key_value_heads=1, intermediate_size=9,
+            max_position_embeddings=16, rms_norm_eps=1e-3, pad_token_id=0,
+            bos_token_id=1, eos_token_id=2)
+XL = dict(ROBERTA, hidden_size=8, num_attention_heads=2, intermediate_size=9)
+SIGLIP = dict(vocab_size=43, hidden_size=8, num_hidden_layers=2,
+              num_attention_heads=2, intermediate_size=9,
+              max_position_embeddings=16, layer_norm_eps=1e-3,
+              bos_token_id=1, eos_token_id=2)
 
 
 def encoder(rows, types=False, ends=None):
@@ -107,6 +117,10 @@ def span(family, out, model):
 
 def projected(family, out, model):
     return out.text_embeds
+
+
+def pooled(family, out, model):
+    return out.pooler_output
 
 
 def text_of_clip(family, out, model):
@@ -279,6 +293,11 @@ def modern(name, what, rows, drop=(), **words):
                         "local_rope_theta": 20000.0})
 
 
+def euro(name, what, rows, **words):
+    return family(name, f"EuroBert{what}", "EuroBertConfig",
+                  {**EURO, **words}, rows, rope=ROPE)
+
+
 def clip(name, what, rows, words=CLIP, **more):
     return family(name, f"CLIPText{what}", "CLIPTextConfig", words, rows,
                   ends=42, **more)
@@ -356,6 +375,34 @@ FAMILIES = [
             num_hidden_layers=1),
     roberta("roberta-answers", "ForQuestionAnswering", span,
             num_hidden_layers=1),
+    euro("eurobert", "Model", hidden),
+    euro("eurobert-mlm", "ForMaskedLM", logits, mlp_bias=True,
+         attention_bias=True, head_dim=6),
+    euro("eurobert-mlm-tied", "ForMaskedLM", logits, tie_word_embeddings=True),
+    euro("eurobert-classify", "ForSequenceClassification", logits,
+         classifier_pooling="mean", **LABELS),
+    euro("eurobert-first", "ForSequenceClassification", logits,
+         classifier_pooling="bos", **LABELS),
+    euro("eurobert-tokens", "ForTokenClassification", logits, **LABELS),
+    family("xlm-roberta-xl", "XLMRobertaXLModel", "XLMRobertaXLConfig", XL,
+           hidden),
+    family("xlm-roberta-xl-mlm", "XLMRobertaXLForMaskedLM",
+           "XLMRobertaXLConfig", XL, logits),
+    family("xlm-roberta-xl-classify",
+           "XLMRobertaXLForSequenceClassification", "XLMRobertaXLConfig",
+           dict(XL, **LABELS), logits),
+    # A window that stays as it is, however often the class reads and saves it.
+    family("gemma3-both", "Gemma3TextModel", "Gemma3TextConfig", dict(
+        EURO, head_dim=6, sliding_window=2, query_pre_attn_scalar=12,
+        num_hidden_layers=3, sliding_window_pattern=3,
+        use_bidirectional_attention=True), hidden,
+        rope=dict(sliding_attention=ROPE, full_attention=dict(
+            ROPE, rope_theta=500000.0)), four=dict(rope_theta=500000.0)),
+    family("siglip-text", "SiglipTextModel", "SiglipTextConfig", SIGLIP,
+           hidden, finish=prefixed),
+    family("siglip", "SiglipModel", "SiglipConfig",
+           dict(text_config=dict(SIGLIP, projection_size=7),
+                vision_config=VISION), pooled),
     vit("vit", "Model", hidden),
     vit("vit-classify", "ForImageClassification", logits, qkv_bias=False,
         **LABELS),

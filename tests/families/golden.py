@@ -50,9 +50,10 @@ class Family:
     computes it. max_len: a length -> that of the spec it is
     meant for, where another than the config's. old: keys of rope_parameters
     that transformers 4 calls otherwise. four: words that 4 has in the place of
-    rope. drop: keys that older folders leave out of config.json. extra:
-    files beside, name -> what json writes. only5: transformers 4 computes
-    another model of the same config."""
+    rope; False: no config4.json, because 4 computes another model and its
+    folders are rejected. drop: keys that older folders leave out of
+    config.json. extra: files beside, name -> what json writes. only5:
+    transformers 4 computes another model of the same config."""
     name: str
     model: str
     config: str
@@ -67,7 +68,7 @@ class Family:
     attention: str = "eager"
     max_len: dict = dataclasses.field(default_factory=dict)
     old: dict = dataclasses.field(default_factory=dict)
-    four: dict | None = None
+    four: dict | bool | None = None
     drop: tuple = ()
     extra: dict = dataclasses.field(default_factory=dict)
     finish: object = None
@@ -87,7 +88,7 @@ def config_of(family):
     rope = dict(family.rope or {})
     if rope and FIVE:
         words["rope_parameters"] = rope
-    elif family.four is not None:
+    elif family.four:
         words.update(family.four)
     elif rope:
         for key in ("rope_theta", "partial_rotary_factor"):
@@ -137,7 +138,8 @@ def leave_out(family, path):
 
 def save(family, folder):
     config = config_of(family)
-    model = getattr(transformers, family.model)(config)
+    cls = getattr(transformers, family.model)
+    model = getattr(cls, "from_config", cls)(config)
     randomize(family, model)
     if family.alter:
         family.alter(model)
@@ -338,8 +340,8 @@ def main():
                 record(family)
                 print(family.name)
                 continue
-            if not hasattr(transformers, family.model):
-                print(f"{family.name}: not in 4; config4.json is of its own")
+            if not hasattr(transformers, family.model) or family.four is False:
+                print(f"{family.name}: config4.json is not made by 4")
                 continue
             worst = config4(family)
             size = size_of(HERE / family.name)

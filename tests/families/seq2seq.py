@@ -214,6 +214,9 @@ FAMILIES = [
            alter=untied, dtype="bfloat16"),
     family("mt5", "MT5", dict(T5, feed_forward_proj="gated-gelu",
                               tie_word_embeddings=False), alter=untied),
+    # Which version 4 scales, and 5 does not.
+    family("mt5-tied", "MT5", dict(T5, d_model=8, d_ff=11, num_layers=1,
+                                   num_heads=2), four=False),
     Family("t5-encoder", "T5EncoderModel", "T5Config",
            dict(T5, feed_forward_proj="gated-silu"), stack),
 ]

@@ -25,8 +25,8 @@ typedef struct {
 // clang-format off
 static const Refused all[] = {
     /* model_types that are never supported */
-    { "llama", "{\"model_type\": \"olmoe\"}",
-      MISSING("olmoe", "rules of this family of experts") },
+    { "llama", "{\"model_type\": \"dbrx\"}",
+      MISSING("dbrx", "rules of this family of experts") },
     { "llama", "{\"model_type\": \"deepseek_v32\"}",
       MISSING("deepseek_v32", "rules of this family of latent attention") },
     { "deepseek-v3", "{\"num_key_value_heads\": 2}",
@@ -39,9 +39,9 @@ static const Refused all[] = {
       "\"sliding_attention\": {\"rope_type\": \"default\"}}}",
       MISSING("olmo3", "truncate false beside layers of a window, which "
               "transformers 5 does not read and 4 does") },
-    { "olmo2", "{\"model_type\": \"exaone4\"}",
-      MISSING("exaone4", "rules of this family, norms of outputs, layers of a "
-              "window") },
+    { "olmo2", "{\"model_type\": \"olmo_hybrid\"}",
+      MISSING("olmo_hybrid", "rules of this family, norms of outputs, layers "
+                             "of a window") },
     { "gemma", "{\"model_type\": \"gemma3n\"}",
       MISSING("gemma3n", "rules of this family, norms before and behind, and "
               "what else its layers have") },
@@ -51,10 +51,9 @@ static const Refused all[] = {
       MISSING("gemma2", "a decoder whose rows see later ones") },
     { "gpt-oss", "{\"swiglu_limit\": 5.0}",
       ONLY("gpt_oss", "swiglu_limit", "5", "7") },
-    { "cohere", "{\"model_type\": \"cohere2\"}",
-      MISSING("cohere2", "rules of this family, whose layers differ") },
-    { "gpt2", "{\"model_type\": \"gpt_neo\"}",
-      MISSING("gpt_neo", "rules of this family, whose layers differ") },
+    { "bert", "{\"model_type\": \"modernbert-decoder\"}",
+      MISSING("modernbert-decoder", "rules of this family, whose layers "
+                                    "differ") },
     { "llama", "{\"model_type\": \"mamba\"}",
       MISSING("mamba", "recurrent layers") },
     { "phi3", "{\"model_type\": \"phi3small\"}",
@@ -84,8 +83,6 @@ static const Refused all[] = {
     { "mpt", "{\"n_heads\": 3}",
       MISSING("mpt", "another order of alibi's slopes for heads that are no "
               "power of 2") },
-    { "gpt2", "{\"scale_attn_by_inverse_layer_idx\": true}",
-      ONLY("gpt2", "scale_attn_by_inverse_layer_idx", "true", "false") },
     { "bloom", "{\"apply_residual_connection_post_layernorm\": true}",
       ONLY("bloom", "apply_residual_connection_post_layernorm", "true",
            "false") },
