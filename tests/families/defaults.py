@@ -5,7 +5,8 @@ them all.
     python defaults.py CONFIG      adds those of this Python's transformers
 
 CONFIG is config.json or config4.json, in the form of this release. A row is a
-key, its value, and the folders that get it; all: "*".
+key, its value, and the folders that get it; all: "*". `generation` has the keys
+of generation_config.json.
 """
 import json
 import pathlib
@@ -31,6 +32,10 @@ def added(folder, name):
             if k not in words and k not in LEFT_OUT}
 
 
+def short(words):
+    return json.dumps(words, separators=(",", ":"))
+
+
 def main():
     name = sys.argv[1]
     folders = {f.name: added(f, name) for f in sorted(HERE.iterdir())
@@ -40,19 +45,23 @@ def main():
     for folder, keys in folders.items():
         for key, value in keys.items():
             rows.setdefault((key, json.dumps(value)), []).append(folder)
-    lines = [json.dumps([key, json.loads(value),
-                         "*" if len(of) == len(folders) else of],
-                        separators=(",", ":"))
+    lines = [short([key, json.loads(value),
+                    "*" if len(of) == len(folders) else of])
              for (key, value), of in sorted(rows.items())]
     # the other release's rows stay
     kept = json.loads(OUT.read_text()) if OUT.exists() else {}
     kept[name] = {"transformers": transformers.__version__,
+                  "generation": {
+                      k: v for k, v in
+                      transformers.GenerationConfig().to_dict().items()
+                      if k not in LEFT_OUT},
                   "folders": sorted(folders),
                   "rows": [json.loads(line) for line in lines]}
     text = ",\n".join(
-        f'"{n}":{{"transformers":"{v["transformers"]}",\n"folders":'
-        f'{json.dumps(v["folders"], separators=(",", ":"))},\n"rows":[\n'
-        + ",\n".join(json.dumps(r, separators=(",", ":")) for r in v["rows"])
+        f'"{n}":{{"transformers":"{v["transformers"]}",\n"generation":'
+        f'{short(v["generation"])},\n"folders":'
+        f'{short(v["folders"])},\n"rows":[\n'
+        + ",\n".join(short(r) for r in v["rows"])
         + "]}" for n, v in sorted(kept.items()))
     OUT.write_text("{" + text + "}\n")
 

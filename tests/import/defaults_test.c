@@ -1,6 +1,7 @@
 /* defaults_test.c: imports each folder of tests/families with all keys that its
  * class has in transformers 4 and 5 (tests/families/defaults.json), as older
- * releases write them. There may be no error and no warning. */
+ * releases write them, and with all keys of generation_config.json. There may
+ * be no error and no warning. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,6 +42,20 @@ static bool lists(const json_t *folders, const char *folder)
     return found;
 }
 
+/* Writes generation_config.json: the folder's own keys, and these defaults. */
+static void write_generation(const char *folder, const json_t *defaults)
+{
+    static const char name[] = "generation_config.json";
+    char path[PathBytes];
+    snprintf(path, sizeof path, "tests/families/%s/%s", folder, name);
+    json_t *own = access(path, R_OK) == 0 ? json_file(path) : json_object();
+    json_object_update_missing(own, (json_t *)defaults);
+    unlink(scratch_path(name));
+    assert_int_equal(json_dump_file(own, scratch_path(name), JSON_INDENT(2)),
+                     0);
+    json_decref(own);
+}
+
 /* Writes the folder's config with all keys that the rows give it. Returns their
  * number. */
 static int write_config(const char *folder, const char *name,
@@ -66,8 +81,9 @@ static int write_config(const char *folder, const char *name,
 }
 
 static int check_folder(const char *folder, const char *name,
-                        const json_t *rows)
+                        const json_t *release)
 {
+    const json_t *rows = json_object_get(release, "rows");
     Arena *a = arena_new();
     const ImportOptions o = { .folder = scratch,
                               .spec = arena_strdup(a, scratch_path("x.yaml")),
@@ -76,6 +92,7 @@ static int check_folder(const char *folder, const char *name,
                                                             "x.safetensors")) };
     Imported i;
     link_files(folder);
+    write_generation(folder, json_object_get(release, "generation"));
     const int n = write_config(folder, name, rows);
     capture_stderr();
     error_reset();
@@ -96,7 +113,7 @@ static void check_release(const char *name)
     int keys = 0;
     for (size_t i = 0; i < json_array_size(folders); i++)
         keys += check_folder(json_string_value(json_array_get(folders, i)),
-                             name, json_object_get(release, "rows"));
+                             name, release);
     print_message("%s: %zu folders, %d keys\n", name, json_array_size(folders),
                   keys);
     assert_true(json_array_size(folders) > 100 && keys > 900);
