@@ -210,9 +210,12 @@ static Datum indexed(Scope *s, const Expr *e)
         return expr_error(s, origin(&from, of),
                           "[] takes a table, or a list "
                           "and a whole number");
-    return key.whole >= 0 && key.whole < from.many.n
-             ? from.many.at[key.whole]
-             : (Datum){ .kind = ValueNone };
+    if (key.whole < 0 || key.whole >= from.many.n)
+        return expr_error(
+            s, origin(&from, of),
+            "item %lld of the list is needed, and its last is item %d",
+            (long long)key.whole + 1, from.many.n);
+    return from.many.at[key.whole];
 }
 
 static Datum member(Scope *s, const Expr *e)

@@ -171,11 +171,14 @@ static Datum prefix(Call *c)
                             .text = arena_strndup(c->s->arena, best,
                                                   (size_t)shortest) };
     }
-    return expr_error(c->s, (Pos){ 0 },
-                      "%s: no tensor's name ends in '%s', as the family's "
-                      "weights have it",
-                      file ? quote(safetensors_path(file)) : "the folder",
-                      quote(c->v[0].text));
+    expr_error(c->s, (Pos){ 0 },
+               "%s: no tensor's name ends in '%s', as in the weights of this "
+               "family",
+               file ? quote(safetensors_path(file)) : "the folder",
+               quote(c->v[0].text));
+    note_at((Pos){ 0 }, "model_type in config.json names the family: are these "
+                        "its weights?");
+    return (Datum){ .kind = ValueText, .text = "" };
 }
 
 /* ---- files, keys, lists ---- */

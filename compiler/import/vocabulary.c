@@ -27,6 +27,17 @@ static const char *beside(Import *m, const char *ending)
     return arena_printf(m->a, "%.*s%s", (int)n, spec, ending);
 }
 
+static void refuse_far_tokens(Import *m, int64_t tokens, int64_t rows)
+{
+    error_at((Pos){ 0 },
+             "%s: the tokenizer has %lld tokens, but the table of embeddings "
+             "only %lld rows",
+             quote(m->o->folder), (long long)tokens, (long long)rows);
+    note_at((Pos){ 0 }, "if it is the tokenizer of another model, remove its "
+                        "files: the model then takes ids");
+    m->scope.failures++;
+}
+
 static bool read_side(Import *m, const Yaml *vocab, TextSide side,
                       Vocabulary *v)
 {
@@ -46,9 +57,19 @@ static bool read_side(Import *m, const Yaml *vocab, TextSide side,
                                       : "import/tokenizers.json",
                                  &from.classes_bytes);
     if (gguf ? vocabulary_of_gguf(&from, v, &found, &why)
-             : vocabulary_of_folder(&from, v, &found, &why))
+             : vocabulary_of_folder(&from, v, &found, &why)) {
+        if (found && v->tokens < from.size)
+            note_once("%s: the tokenizer has %lld tokens and the table of "
+                      "embeddings %lld rows: the other rows are padding",
+                      quote(m->o->folder), (long long)v->tokens,
+                      (long long)from.size);
         return found;
+    }
     end_if_fatal(&why);
+    if (from.size > 0 && v->tokens > from.size) {
+        refuse_far_tokens(m, v->tokens, from.size);
+        return false;
+    }
     warning_once("%s: the model takes ids, not text", why.text);
     return false;
 }

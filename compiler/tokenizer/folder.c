@@ -207,6 +207,7 @@ bool vocabulary_of_folder(const VocabularyFrom *from, Vocabulary *v,
     *why = (Fault){ 0 };
     reader_open(&r, why);
     bool ok = read_folder(&f, found);
+    v->tokens = ok ? r.t.tokens - r.t.extra : 0;
     if (ok && *found && tokens_fit(&r, from->size)) {
         fill_specials(&f, v);
         v->block = tokenizer_block(&r.t, &v->bytes, why);

@@ -36,7 +36,9 @@ typedef enum { TextAlone, TextSource, TextTarget } TextSide;
 typedef struct { /* a vocabulary read from a checkpoint */
     void *block; /* from malloc() */
     int64_t bytes;
-    int64_t size; /* number of tokens in the block */
+    int64_t size;   /* number of tokens in the block */
+    int64_t tokens; /* number of ids that the tokenizer defines, even if they
+                     * are more than the embedding table has */
     int32_t begin, end, pad, unknown, mask, class_token,
         separator;      /* ids; -1: none */
     int32_t language;   /* id of the token of this side's language; -1: none */

@@ -452,7 +452,8 @@ static bool read_model(GgufTokens *g, const VocabularyFrom *from,
 static void fill(const GgufTokens *g, Vocabulary *v)
 {
     const Tokenizer *t = &g->r->t;
-    *v = (Vocabulary){ .size = t->tokens - t->extra,
+    *v = (Vocabulary){ .tokens = v->tokens,
+                       .size = t->tokens - t->extra,
                        .begin = g->begin,
                        .end = g->end,
                        .pad = g->pad,
@@ -484,6 +485,7 @@ bool vocabulary_of_gguf(const VocabularyFrom *from, Vocabulary *v, bool *found,
     g.metadata = metadata;
     *found = model && strcmp(model, "none") != 0;
     bool ok = !*found || read_model(&g, from, model);
+    v->tokens = ok ? r.t.tokens - r.t.extra : 0;
     if (ok && *found && tokens_fit(&r, from->size)) {
         r.t.special = (VocabTokens){ .split = r.t.special.split,
                                      .start = g.begin,

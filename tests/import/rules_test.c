@@ -140,8 +140,8 @@ static const struct {
     { "base: prefix", "base: base + prefix", "error: 'base' needs itself" },
     /* tensors */
     { "embed_tokens.weight", "embed_tokens.w",
-      "model.safetensors: no tensor's name ends in 'embed_tokens.w', as the "
-      "family's weights have it" },
+      "model.safetensors: no tensor's name ends in 'embed_tokens.w', as in the "
+      "weights of this family" },
     { "d_model: =hidden_size", "d_model: '=dim(\"x\", 0)'",
       "error: the weights have no tensor 'x', which tells a size" },
     { "d_model: =hidden_size", "d_model: '=dim(\"lm_head.weight\", 2)'",
