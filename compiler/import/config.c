@@ -238,6 +238,16 @@ bool config_move(Arena *a, Config *c, const char *from, const char *to)
     return true;
 }
 
+/* Returns true after an error if the key's value is not a map. */
+static bool lacks_map(Arena *a, const ConfigKey *k)
+{
+    if (k->value.kind == ValueMap)
+        return false;
+    error_at(k->pos, "%s must be a map, found %s", quote(k->path),
+             quote(value_text(a, &k->value)));
+    return true;
+}
+
 /* Returns true for keys whose top-level value takes precedence over the one in
  * the section. */
 static bool of_folder(const char *key)
@@ -245,11 +255,13 @@ static bool of_folder(const char *key)
     return !strcmp(key, "model_type") || !strcmp(key, "architectures");
 }
 
-void config_raise(Arena *a, Config *c, const char *section)
+bool config_raise(Arena *a, Config *c, const char *section)
 {
     ConfigKey *map = config_find(c, section);
-    if (!map || map->value.kind != ValueMap)
-        return;
+    if (!map || map->value.kind == ValueNone)
+        return true;
+    if (lacks_map(a, map))
+        return false;
     map->used = true;
     for (int i = 0; i < c->key.n; i++) {
         const char *key = inside(c->key.at[i].path, section);
@@ -266,6 +278,7 @@ void config_raise(Arena *a, Config *c, const char *section)
             top->used = true;
         }
     }
+    return true;
 }
 
 void config_know(Config *c, const char *pattern)
@@ -277,25 +290,35 @@ void config_know(Config *c, const char *pattern)
     }
 }
 
-/* Returns true if a key inside the map `path` is known. Each key of the map is
- * then checked separately. */
-static bool known_inside(const Config *c, const char *path)
+bool config_knows(const Config *c, const ConfigKey *k)
 {
-    for (int i = 0; i < c->key.n; i++)
-        if (c->key.at[i].used && inside(c->key.at[i].path, path))
-            return true;
-    return false;
+    bool known = k->used;
+    for (int i = 0; i < c->key.n && !known; i++)
+        known = c->key.at[i].used && inside(c->key.at[i].path, k->path);
+    return known;
 }
 
-int config_unknown(const Config *c, const char *family,
+static void unknown_key(const ConfigKey *k, const char *family,
+                        const char *near)
+{
+    error_at(k->pos, "'%s' is a key that the rules of %s do not know",
+             quote(k->path), family);
+    if (near)
+        note_at((Pos){ 0 }, "did you mean '%s'?", near);
+    note_at((Pos){ 0 },
+            "if it does not change what the model computes, allow it by attnc "
+            "import --ignore-key=%s; otherwise the family needs a rule for it",
+            quote(k->path));
+}
+
+int config_unknown(Arena *a, const Config *c, const char *family,
                    const char *const *known, int n)
 {
     int count = 0;
     const ConfigKey *said = NULL;
     for (int i = 0; i < c->key.n; i++) {
         const ConfigKey *k = &c->key.at[i];
-        if (k->used || known_inside(c, k->path)
-            || (said && inside(k->path, said->path)))
+        if (config_knows(c, k) || (said && inside(k->path, said->path)))
             continue;
         said = k;
         if (value_is_off(&k->value)) {
@@ -305,17 +328,11 @@ int config_unknown(const Config *c, const char *family,
                        quote(k->path), family);
             continue;
         }
-        const char *near = nearest(k->path, known, n);
-        error_at(k->pos, "'%s' is a key that the rules of %s do not know",
-                 quote(k->path), family);
-        if (near)
-            note_at((Pos){ 0 }, "did you mean '%s'?", near);
-        else
-            note_at(
-                (Pos){ 0 },
-                "if it does not change what the model computes, allow it by "
-                "--ignore-key=%s; otherwise the family needs a rule for it",
-                quote(k->path));
+        int within = 0;
+        while (within < n && !inside(known[within], k->path))
+            within++;
+        if (within == n || !lacks_map(a, k))
+            unknown_key(k, family, nearest(k->path, known, n));
         count++;
     }
     return count;

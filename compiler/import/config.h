@@ -27,15 +27,19 @@ ConfigKey *config_find(Config *c, const char *path); /* returns NULL if the key
 /* Renames a key and the keys inside it. If the new path exists too, both values
  * must be equal. Returns false after reporting an error. */
 bool config_move(Arena *a, Config *c, const char *from, const char *to);
-/* Moves the keys of the map `section` to the top level. */
-void config_raise(Arena *a, Config *c, const char *section);
+/* Moves the keys of the map `section` to the top level. Returns false after
+ * reporting that it is not a map. */
+bool config_raise(Arena *a, Config *c, const char *section);
 /* Marks the keys that match a pattern, and all keys inside them, as known. *
  * matches any text. */
 void config_know(Config *c, const char *pattern);
+/* Returns true if a rule knows the key or one inside it. Each key of such a map
+ * is checked separately. */
+bool config_knows(const Config *c, const ConfigKey *k);
 /* Reports the keys that no rule knows, and returns their number. Keys that are
  * off are only warned of, and not counted. Suggestions are chosen from the n
  * keys in `known`. */
-int config_unknown(const Config *c, const char *family,
+int config_unknown(Arena *a, const Config *c, const char *family,
                    const char *const *known, int n);
 
 #endif

@@ -233,8 +233,9 @@ static bool open_rules(Import *m, Imported *to)
     if (!m->rules || !rename_keys(m, m->common) || !rename_keys(m, m->rules))
         return false;
     to->title = rules_text(m->rules, "title");
-    if (rules_text(m->rules, "section"))
-        config_raise(m->a, m->config, rules_text(m->rules, "section"));
+    if (rules_text(m->rules, "section")
+        && !config_raise(m->a, m->config, rules_text(m->rules, "section")))
+        return false;
     know_given(m);
     bind_scope(m);
     if (gguf && !gguf_keys(m))
@@ -328,7 +329,9 @@ static bool read_others(Import *m)
         o[i] = (ImportOptions){ .folder = m->o->others[i],
                                 .spec = m->o->spec,
                                 .name = m->o->name,
-                                .rules = m->o->rules };
+                                .rules = m->o->rules,
+                                .ignored = m->o->ignored,
+                                .n_ignored = m->o->n_ignored };
         *other = (Import){ .a = m->a,
                            .o = &o[i],
                            .config = arena_alloc(m->a, sizeof *other->config),

@@ -101,20 +101,33 @@ static void know_off(Config *file, const Yaml *list)
     }
 }
 
-/* Marks the keys that the user allows as known. */
+/* Marks a key that the user allows as known, if the file has it. */
+static bool know_given_key(Config *file, const char *name)
+{
+    const ConfigKey *k = config_find(file, name);
+    if (!k)
+        return false;
+    const bool known = config_knows(file, k);
+    warning_at(k->pos,
+               known ? "'%s' is a key that the rules know: --ignore-key does "
+                       "not change how it is read"
+                     : "'%s' is ignored, as --ignore-key asks",
+               quote(name));
+    if (!known)
+        config_know(file, name);
+    return true;
+}
+
 static void know_given_keys(Import *m)
 {
     for (int i = 0; i < m->o->n_ignored; i++) {
         const char *name = m->o->ignored[i];
-        ConfigKey *k = config_find(m->config, name);
-        for (int f = 0; !k && f < m->files.n; f++)
-            k = config_find(m->files.at[f].file, name);
-        if (!k)
-            fail(ExitUsage, "--ignore-key: no file of %s has the key '%s'",
-                 quote(m->o->folder), quote(name));
-        warning_at(k->pos, "'%s' is ignored, as --ignore-key asks",
-                   quote(name));
-        k->used = true;
+        bool found = know_given_key(m->config, name);
+        for (int f = 0; f < m->files.n; f++)
+            found = know_given_key(m->files.at[f].file, name) || found;
+        if (!found)
+            warning_once("--ignore-key: no file of %s has the key '%s'",
+                         quote(m->o->folder), quote(name));
     }
 }
 
@@ -144,7 +157,7 @@ static int unknown_in(Import *m, Config *file, const char *title)
         for (int k = 0; b->file == file && k < b->rule.names.n && n < 256; k++)
             known[n++] = b->rule.names.at[k];
     }
-    return config_unknown(file, title, known, n);
+    return config_unknown(m->a, file, title, known, n);
 }
 
 /* ---- noted ---- */
@@ -175,7 +188,9 @@ static void note_keys(Import *m, const Yaml *row)
             continue;
         text = arena_printf(m->a, "%s%s%s %s", text, *text ? ", " : "", k->path,
                             quote(value_text(m->a, &k->value)));
-        file = *file || !k->pos.src ? file : k->pos.src->name;
+        file = *file      ? file
+             : k->pos.src ? k->pos.src->name
+                          : m->o->folder; /* metadata have no place */
     }
     if (*text)
         note_once("%s: %s: %s", quote(file), text,
@@ -199,19 +214,20 @@ bool judge_keys(Import *m)
     int unknown = 0;
     if (refuse_quantised(m))
         return false;
-    know_given_keys(m);
     know_all(m->config, rules_list(m->common, "ignored"));
     know_all(m->config, rules_list(m->rules, "ignored"));
     know_off(m->config, rules_list(m->common, "off"));
-    unknown += unknown_in(m, m->config, m->family);
     for (int i = 0; i < m->files.n; i++) {
         JsonFile *f = &m->files.at[i];
         know_all(f->file, rules_list(m->common, "ignored"));
         know_all_in(f, rules_map(m->common, "ignored_in"));
         know_all_in(f, rules_map(m->rules, "ignored_in"));
         know_off(f->file, rules_list(m->common, "off"));
-        unknown += unknown_in(m, f->file, m->family);
     }
+    know_given_keys(m);
+    unknown += unknown_in(m, m->config, m->family);
+    for (int i = 0; i < m->files.n; i++)
+        unknown += unknown_in(m, m->files.at[i].file, m->family);
     if (unknown == 0)
         note_all(m);
     return unknown == 0 && m->scope.failures == 0;

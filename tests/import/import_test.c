@@ -104,7 +104,8 @@ static const struct {
       "config.json:12:22: error: 'experts' is a key that the rules of llama do "
       "not know\n"
       "attnc: note: if it does not change what the model computes, allow it by "
-      "--ignore-key=experts; otherwise the family needs a rule for it" },
+      "attnc import --ignore-key=experts; otherwise the family needs a rule "
+      "for it" },
     { "\"hidden_size\": 24", "\"hidden_size\": 24, \"hidden_size\": 24",
       "config.json:12:34: error: duplicate object key near "
       "'\"hidden_size\"'" },

@@ -109,7 +109,19 @@ static const struct {
       "these weights are quantised (mxfp4): that is not read yet" },
     { "llama", "{\"quantization_config\": {\"bits\": 4}}",
       "these weights are quantised (no quant_method)" },
-    { "llama", "{\"scores_of\": 3}", "--ignore-key=scores_of" },
+    { "llama", "{\"scores_of\": 3}", "attnc import --ignore-key=scores_of" },
+    { "llama", "{\"mlp_bia\": 3}",
+      "note: did you mean 'mlp_bias'?\nattnc: note: if it does not change" },
+    { "llama", "{\"rope_parameters\": 5}",
+      "rope_parameters must be a map, found 5" },
+    { "clip-text", "{\"model_type\": \"clip\", \"text_config\": [1]}",
+      "text_config must be a map, found a list" },
+    { "llama", "{\"hidden_size\": {\"a\": 1}}",
+      "hidden_size must be an integer, found a map" },
+    { "gemma2", "{\"layer_types\": [\"full_attention\"]}",
+      "item 2 of the list is needed, and its last is item 1" },
+    { "gemma2", "{\"layer_types\": [\"full\", \"full\", \"full\", \"full\"]}",
+      "'full' is not known here: full_attention, sliding_attention" },
 };
 
 static void test_refused(void **state)
@@ -260,6 +272,14 @@ static const struct {
       "because its value is null, false, 0 or empty" },
     { "llama", "{\"odd\": 7}", "odd",
       "'odd' is ignored, as --ignore-key asks" },
+    { "llama", "{\"odd\": {\"a\": 1, \"b\": {\"c\": 2}}}", "odd",
+      "'odd' is ignored, as --ignore-key asks" },
+    { "llama", "{\"mlp_bias\": false}", "mlp_bias",
+      "'mlp_bias' is a key that the rules know: --ignore-key does not change "
+      "how it is read" },
+    { "llama", "{}", "rope_parameters",
+      "'rope_parameters' is a key that the rules know: --ignore-key" },
+    { "llama", "{}", "odd", "--ignore-key: no file of " },
     { "gpt2", "{\"eos_token_id\": 50256}", NULL,
       "eos_token_id has an id that is not below the size of the vocabulary, "
       "43: it is left out" },
@@ -290,6 +310,99 @@ static void test_warned(void **state)
         import_close(&to);
         arena_free(a);
     }
+}
+
+/* ---- other files ---- */
+
+/* Tensors of another family than the config's. */
+static const struct {
+    const char *config, *tensors, *says;
+} foreign[] = {
+    { "llama", "gpt2", "no tensor's name ends in 'embed_tokens.weight'" },
+    { "bert", "llama",
+      "no tensor's name ends in 'embeddings.word_embeddings.weight', as in the "
+      "weights of this family\n"
+      "attnc: note: model_type in config.json names the family: are these its "
+      "weights?\n" },
+    { "mistral", "qwen3",
+      "q_norm.weight', and 1 of other layers: the rules of "
+      "mistral know no such one" },
+};
+
+static void test_foreign(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        Arena *a = arena_new();
+        int code;
+        link_files(foreign[i].tensors);
+        write_config(foreign[i].config, "{}");
+        const char *said = imported(a, &code);
+        if (code != ExitInput || !strstr(said, foreign[i].says)
+            || strstr(said, "models/import"))
+            fail_msg("%s: code %d: %s", foreign[i].config, code, said);
+        arena_free(a);
+    }
+}
+
+/* Imports texts/gpt2, whose table has 300 rows, with a tokenizer that has
+ * `more` tokens than that, or `-more` fewer. */
+static const char *imported_with(Arena *a, int more, int *code)
+{
+    const ImportOptions o = { .folder = scratch,
+                              .spec = arena_strdup(a, scratch_path("x.yaml")),
+                              .name = "x" };
+    Imported i;
+    link_files("texts/gpt2");
+    write_config("texts/gpt2", "{}");
+    json_t *all = json_file("tests/families/texts/gpt2/tokenizer.json");
+    json_t *model = json_object_get(all, "model");
+    json_t *vocab = json_object_get(model, "vocab");
+    json_t *merges = json_object_get(model, "merges");
+    for (int k = 0; k < more; k++)
+        json_object_set_new(vocab, arena_printf(a, "zzq%d", k),
+                            json_integer(300 + k));
+    for (int k = more; k < 0; k++) {
+        const char *last = NULL;
+        for (void *at = json_object_iter(vocab); at;
+             at = json_object_iter_next(vocab, at))
+            if (json_integer_value(json_object_iter_value(at)) == 300 + k)
+                last = arena_strdup(a, json_object_iter_key(at));
+        assert_non_null(last);
+        json_object_del(vocab, last);
+        json_array_remove(merges, json_array_size(merges) - 1);
+    }
+    assert_int_equal(unlink(scratch_path("tokenizer.json")), 0);
+    assert_int_equal(json_dump_file(all, scratch_path("tokenizer.json"), 0), 0);
+    json_decref(all);
+    capture_stderr();
+    error_reset();
+    *code = import_folder(&i, &o);
+    const char *said = captured_stderr(a);
+    import_close(&i);
+    return said;
+}
+
+static void test_tokenizers(void **state)
+{
+    (void)state;
+    Arena *a = arena_new();
+    int code;
+    assert_string_equal(imported_with(a, 0, &code), "");
+    assert_int_equal(code, ExitDone);
+    const char *more = imported_with(a, 5, &code);
+    assert_int_equal(code, ExitInput);
+    assert_non_null(strstr(more,
+                           ": the tokenizer has 305 tokens, but the table "
+                           "of embeddings only 300 rows\n"));
+    assert_non_null(strstr(more, "the model then takes ids\n"));
+    const char *fewer = imported_with(a, -1, &code);
+    assert_int_equal(code, ExitDone);
+    assert_non_null(strstr(fewer,
+                           ": the tokenizer has 299 tokens and the table "
+                           "of embeddings 300 rows: the other rows are "
+                           "padding\n"));
+    arena_free(a);
 }
 
 /* transformers scales beyond max_position_embeddings, whatever the original
@@ -384,10 +497,15 @@ static void test_noted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_known),   cmocka_unit_test(test_noted),
-        cmocka_unit_test(test_warned),  cmocka_unit_test(test_python_numbers),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_noted),
+        cmocka_unit_test(test_warned),
+        cmocka_unit_test(test_python_numbers),
         cmocka_unit_test(test_dynamic),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_tokenizers),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
