@@ -3,6 +3,7 @@
  * models/import/check.py, which computes the same results with transformers.
  * Ids and results are exchanged through files in a temporary directory. */
 #define _POSIX_C_SOURCE 200809L
+#define READS_LAYERS
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -32,7 +33,8 @@ typedef struct {
     const PythonCheck *c;
     Arena *arena;
     const char *kind;
-    int64_t max_len, bytes; /* the model's maximum length; bytes of weights */
+    int64_t bytes;        /* of weights */
+    int64_t short_length; /* see short_length() */
     Input input[Inputs];
     TempFolder temp;
     Spawned messages;
@@ -90,7 +92,58 @@ static const Sample *sample_of(Arena *a, const Spec *s, int i)
     return x;
 }
 
-/* Computes the results of all inputs with the imported spec. */
+/* Opens the imported model; max_len: 0: the spec's. Returns an exit code. */
+static int open_model(Engine *e, const Check *k, int64_t max_len)
+{
+    const char *set = arena_printf(k->arena, "max_len=%lld",
+                                   (long long)max_len);
+    const EngineOptions o = { .spec = k->c->spec,
+                              .sets = &set,
+                              .nsets = max_len > 0,
+                              .allow_nan = k->c->allow_nan,
+                              .seed = 1,
+                              .threads = -1,
+                              .backend = "jit" };
+    return engine_open(e, &o);
+}
+
+/* Computes the results of the inputs of which no side is longer than `most`;
+ * 0: of all. */
+static void compute_inputs(Check *k, Engine *e, int64_t most)
+{
+    for (int i = 0; i < Inputs; i++) {
+        Trial t = { 0 };
+        Input *in = &k->input[i];
+        const int side = sample_side(e->spec);
+        if (most && in->sample->start[side][1] > most)
+            continue;
+        in->sample = sample_of(k->arena, e->spec, i);
+        in->rows = result_rows(e->spec, in->sample);
+        in->columns = result_columns(e->spec);
+        float *out = arena_alloc(k->arena, (size_t)(in->rows * in->columns)
+                                               * sizeof *out);
+        trial_run(&t, e, in->sample, 0, out);
+        trial_free(&t);
+        in->result = out;
+    }
+}
+
+/* Returns the length up to which transformers uses short_factor of longrope, if
+ * the model uses long_factor; otherwise 0. */
+static int64_t short_length(const Spec *s)
+{
+    const int side = sample_side(s);
+    const Spec *first = spec_layer(s, side ? SideDecoder : SideEncoder, 0);
+    const int64_t most = first->scaling.original_max_len;
+    return first->scaling.type == ScalingLongrope
+                && s->side[side].max_len > most
+             ? most
+             : 0;
+}
+
+/* Computes the results of all inputs with the imported spec. A spec has one
+ * table of longrope, and transformers chooses one by the length of the input:
+ * short inputs are computed with a max_len that uses short_factor. */
 static int compute_spec(Check *k)
 {
     static const char *const kinds[] = {
@@ -99,30 +152,20 @@ static int compute_spec(Check *k)
         [KindEncoderDecoder] = "encoder-decoder",
     };
     Engine e;
-    const EngineOptions o = { .spec = k->c->spec,
-                              .allow_nan = k->c->allow_nan,
-                              .seed = 1,
-                              .threads = -1,
-                              .backend = "jit" };
-    const int code = engine_open(&e, &o);
-    for (int i = 0; !code && i < Inputs; i++) {
-        Trial t = { 0 };
-        Input *in = &k->input[i];
-        in->sample = sample_of(k->arena, e.spec, i);
-        in->rows = result_rows(e.spec, in->sample);
-        in->columns = result_columns(e.spec);
-        float *out = arena_alloc(k->arena, (size_t)(in->rows * in->columns)
-                                               * sizeof *out);
-        trial_run(&t, &e, in->sample, 0, out);
-        trial_free(&t);
-        in->result = out;
-    }
+    int code = open_model(&e, k, 0);
     if (!code) {
+        compute_inputs(k, &e, 0);
         k->kind = kinds[e.spec->kind];
-        k->max_len = e.spec->side[sample_side(e.spec)].max_len;
         k->bytes = 4 * e.plan->parameters;
+        k->short_length = short_length(e.spec);
     }
     engine_close(&e);
+    if (!code && k->short_length) {
+        code = open_model(&e, k, k->short_length);
+        if (!code)
+            compute_inputs(k, &e, k->short_length);
+        engine_close(&e);
+    }
     return code;
 }
 
@@ -180,8 +223,6 @@ static bool run_script(Check *k, Fault *why)
     const char *const argv[] = { c->python,
                                  in_temp(k, "check.py"),
                                  k->kind,
-                                 arena_printf(k->arena, "%lld",
-                                              (long long)k->max_len),
                                  c->folder,
                                  c->merged ? c->merged : "",
                                  in_temp(k, "inputs.safetensors"),
@@ -328,6 +369,13 @@ static bool compare_answers(const Check *k, Fault *why)
     if (k->c->merged)
         printf("  (it reads the merged weights: their merging is not "
                "compared)\n");
+    if (k->short_length)
+        printf("  (inputs of at most %lld ids are computed with max_len=%lld, "
+               "so that both use short_factor%s)\n",
+               (long long)k->short_length, (long long)k->short_length,
+               k->short_length >= lengths[Inputs - 1][0]
+                   ? "; long_factor is not compared"
+                   : "");
     const bool good = compare_outputs(k, s, why);
     safetensors_close(s);
     return good;

@@ -1,9 +1,8 @@
 """What transformers computes of a checkpoint, for attnc import --check=PYTHON.
 
-    python check.py KIND MAX_LEN FOLDER WEIGHTS INPUTS ANSWERS
+    python check.py KIND FOLDER WEIGHTS INPUTS ANSWERS
 
 KIND      of the spec: encoder, decoder, encoder-decoder
-MAX_LEN   of the spec
 FOLDER    the checkpoint
 WEIGHTS   a file that stands for the folder's; "": none
 INPUTS    .safetensors: i.source, i.target, i.types are the ids of input i, and
@@ -58,17 +57,6 @@ def class_of(kind, folder, config):
     return getattr(transformers, name)
 
 
-def one_table(config, max_len):
-    """A spec has one table of frequencies, that of its max_len; longrope has
-    two, and takes the one that fits an input."""
-    rope = getattr(config, "rope_parameters", None) or getattr(
-        config, "rope_scaling", None) or {}
-    original = getattr(config, "original_max_position_embeddings", None)
-    original = rope.get("original_max_position_embeddings", original)
-    if "long_factor" in rope and original and max_len > original:
-        rope["short_factor"] = rope["long_factor"]
-
-
 def untie(config, weights):
     """An adapter may give a decoder's output a table of its own."""
     made = tensors.load_file(os.path.join(weights, "model.safetensors"))
@@ -79,9 +67,8 @@ def untie(config, weights):
             config.tie_word_embeddings = False
 
 
-def load(kind, max_len, folder, weights):
+def load(kind, folder, weights):
     config = transformers.AutoConfig.from_pretrained(folder)
-    one_table(config, max_len)
     if weights:
         untie(config, weights)
     words = {"config": config, "dtype" if FIVE else "torch_dtype":
@@ -159,12 +146,12 @@ def answer(model, folder, inputs, i):
     return rows.reshape(-1, rows.shape[-1]).contiguous()
 
 
-def main(kind, max_len, folder, weights, inputs, answers):
+def main(kind, folder, weights, inputs, answers):
     folder = os.path.abspath(folder)
     torch.manual_seed(0)
     if weights:
         weights = with_weights(folder, weights, answers + ".model")
-    model = load(kind, int(max_len), folder, weights)
+    model = load(kind, folder, weights)
     given = tensors.load_file(inputs)
     count = len({name.split(".")[0] for name in given})
     if not count:

@@ -3,7 +3,7 @@
  * garbage, fail, or are killed. The results of transformers for
  * tests/families/bert-reranker are in tests/import/check, written by
  *
- *     python models/import/check.py encoder 16 tests/families/bert-reranker \
+ *     python models/import/check.py encoder tests/families/bert-reranker \
  *         '' inputs.safetensors answers.safetensors
  *
  * and the correct script compares its input with the inputs there. `make
@@ -59,7 +59,7 @@ static const char *answering(Changed *c)
         c->t[i].data = &c->x[i];
     assert_true(safetensors_write(path, c->t, c->n, &why));
     return script("python", arena_printf(a,
-                                         "cp %s \"$7\" && "
+                                         "cp %s \"$6\" && "
                                          "echo transformers 5.0, torch 2.0: It",
                                          path));
 }
@@ -107,22 +107,21 @@ static const char *printed(const Spawned *s)
 /* Writes the correct script, which runs `more` first. */
 static const char *right(const char *more)
 {
-    return script(
-        "python",
-        arena_printf(a,
-                     "[ \"$OF_USER\" = kept ] && [ -s \"$1\" ] && "
-                     "[ \"$2 $3\" = 'encoder 16' ] && [ -d \"$4\" ] && "
-                     "cmp %s/inputs.safetensors \"$6\" && "
-                     "cp %s/answers.safetensors \"$7\" && %s\n"
-                     "echo transformers 5.23.0, torch 2.15.0: Bert",
-                     recorded, recorded, more));
+    return script("python",
+                  arena_printf(a,
+                               "[ \"$OF_USER\" = kept ] && [ -s \"$1\" ] && "
+                               "[ \"$2\" = encoder ] && [ -d \"$3\" ] && "
+                               "cmp %s/inputs.safetensors \"$5\" && "
+                               "cp %s/answers.safetensors \"$6\" && %s\n"
+                               "echo transformers 5.23.0, torch 2.15.0: Bert",
+                               recorded, recorded, more));
 }
 
 static void test_right(void **state)
 {
     (void)state;
     Spawned s;
-    const char *python = right("[ -z \"$5\" ]");
+    const char *python = right("[ -z \"$4\" ]");
     assert_int_equal(checked(&s, "bert-reranker", python, NULL), 0);
     assert_string_equal(s.tail, "");
     double by[3];
@@ -192,7 +191,7 @@ static void test_merged(void **state)
     Spawned s;
     const char *folder = "tests/families/bert-reranker";
     const char *python = right(arena_printf(a,
-                                            "[ \"$5\" = %s ] && [ -s \"$5\" ]",
+                                            "[ \"$4\" = %s ] && [ -s \"$4\" ]",
                                             in_dir("m.safetensors")));
     assert_int_equal(RUN(&s, "", "/usr/bin/env", "OF_USER=kept", attnc(),
                          "import", folder, folder, "--average", "--quiet", "-o",
@@ -261,6 +260,20 @@ static void test_wrong_shape(void **state)
                              head));
 }
 
+/* transformers chooses a table of longrope by the length of the input. */
+static void test_longrope(void **state)
+{
+    (void)state;
+    Changed c = recorded_answers();
+    Spawned s;
+    assert_int_equal(checked(&s, "phi3-longrope", answering(&c), NULL),
+                     ExitNegative);
+    assert_non_null(strstr(s.out,
+                           "  (inputs of at most 8 ids are computed with "
+                           "max_len=8, so that both use "
+                           "short_factor)\n"));
+}
+
 /* ---- rubbish ---- */
 #define PYTHON in_dir("python")
 
@@ -297,11 +310,11 @@ static void test_rubbish(void **state)
     static const char says[] = "echo transformers 5.0";
     static const char *const bodies[] = {
         "",
-        "echo rubbish > \"$7\"",
-        ": > \"$7\"",
-        "mkdir \"$7\"",
-        "head -c 186 tests/import/check/answers.safetensors > \"$7\"",
-        "head -c 7 tests/import/check/answers.safetensors > \"$7\"",
+        "echo rubbish > \"$6\"",
+        ": > \"$6\"",
+        "mkdir \"$6\"",
+        "head -c 186 tests/import/check/answers.safetensors > \"$6\"",
+        "head -c 7 tests/import/check/answers.safetensors > \"$6\"",
     };
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
         assert_begins(script("python",
@@ -393,11 +406,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up_sharing, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_right),       TEST(test_alone),   TEST(test_by_name),
-        TEST(test_merged),      TEST(test_wrong),   TEST(test_not_finite),
-        TEST(test_wrong_shape), TEST(test_lacking), TEST(test_rubbish),
-        TEST(test_no_python),   TEST(test_failing), TEST(test_missing),
-        TEST(test_no_packages),
+        TEST(test_right),       TEST(test_alone),       TEST(test_by_name),
+        TEST(test_merged),      TEST(test_wrong),       TEST(test_not_finite),
+        TEST(test_wrong_shape), TEST(test_longrope),    TEST(test_lacking),
+        TEST(test_rubbish),     TEST(test_no_python),   TEST(test_failing),
+        TEST(test_missing),     TEST(test_no_packages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
