@@ -91,15 +91,23 @@ static const char *written(const char *folder, const char *text)
     return spec;
 }
 
+static bool has_file(const char *family, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s/%s", families, family, name);
+    return access(path, R_OK) == 0;
+}
+
 /* Imports both forms of the config, which must give the same spec; returns its
- * path. */
+ * path. Classes that transformers 4 does not have, or computes otherwise, have
+ * no config4.json. */
 static const char *import_both(const char *family)
 {
     const char *folder = in_dir(family);
     link_files(family, folder);
-    const char *four = imported_as(family, "config4.json", folder);
     const char *five = imported_as(family, "config.json", folder);
-    assert_string_equal(four, five);
+    if (has_file(family, "config4.json"))
+        assert_string_equal(imported_as(family, "config4.json", folder), five);
     return written(folder, five);
 }
 
@@ -401,9 +409,8 @@ static void test_family(void **state)
 
 static int is_family(const struct dirent *e)
 {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s/config4.json", families, e->d_name);
-    return access(path, R_OK) == 0;
+    return has_file(e->d_name, "config.json")
+        && has_file(e->d_name, "expected.json");
 }
 
 #define CASE(name, test) { name, test, set_up_sharing, tear_down, name }
