@@ -111,11 +111,12 @@ static const struct {
     { "NaN", VALUE_NAN },
 };
 
-static const char *without_python(Arena *a, const char *text)
+static Buffer without_python(Arena *a, const Source *src)
 {
     Buffer b = { .arena = a };
+    const char *const end = src->text + src->size;
     bool inside_text = false;
-    for (const char *at = text; *at;) {
+    for (const char *at = src->text; at < end;) {
         size_t n = 1;
         const char *number = NULL;
         if (inside_text && *at == '\\' && at[1])
@@ -129,16 +130,14 @@ static const char *without_python(Arena *a, const char *text)
         buffer_add(&b, number ? number : at, number ? strlen(number) : n);
         at += n;
     }
-    return b.n ? b.at : "";
+    return b;
 }
 
 static bool parse_config(Arena *a, bool reals, Config *to, int *code)
 {
-    const char *json = strlen(to->src.text) == to->src.size
-                         ? without_python(a, to->src.text)
-                         : NULL;
-    const JsonText text = { to->src.name, json ? json : to->src.text,
-                            json ? strlen(json) : to->src.size, false, reals };
+    const Buffer b = without_python(a, &to->src);
+    const JsonText text = { to->src.name, b.n ? b.at : "", (size_t)b.n, false,
+                            reals };
     json_error_t e;
     json_t *j;
     Fault why;

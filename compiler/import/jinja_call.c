@@ -399,7 +399,7 @@ static Datum test_of(JinjaState *s, const JinjaNode *e, const char *name,
 
 /* ---- table ---- */
 typedef struct {
-    JinjaKind kind;
+    int as; /* the JinjaKinds that call it, as bits */
     const char *name;
     int takes; /* kinds that it is applied to; 0: all */
     Datum (*run)(const Call *c);
@@ -407,54 +407,52 @@ typedef struct {
 } Function;
 
 enum {
+    Filter = 1 << NodeFilter,
+    Method = 1 << NodeMethod,
+    Both = Filter | Method,
+    Plain = 1 << NodeFunction,
     Text = ValueText,
     Map = ValueMap,
     Many = ValueList | ValueMap | ValueText | ValueUndefined
 };
 /* clang-format off */
 static const Function functions[] = {
-    { NodeFilter, "trim", Text, strip, "" },
-    { NodeFilter, "upper", Text, cased, "" },
-    { NodeFilter, "lower", Text, cased, "" },
-    { NodeFilter, "title", Text, cased, "" },
-    { NodeFilter, "capitalize", Text, cased, "" },
-    { NodeFilter, "replace", Text, replace_part, "" },
-    { NodeFilter, "length", Many, count_items, "" },
-    { NodeFilter, "count", Many, count_items, "" },
-    { NodeFilter, "list", Many, to_list, "" },
-    { NodeFilter, "first", Many, to_list, "" },
-    { NodeFilter, "last", Many, to_list, "" },
-    { NodeFilter, "join", Many, join, "" },
-    { NodeFilter, "items", Map, items, "" },
-    { NodeFilter, "selectattr", Many, select_items, "" },
-    { NodeFilter, "rejectattr", Many, select_items, "" },
-    { NodeFilter, "map", Many, select_items, "attribute" },
-    { NodeFilter, "default", 0, fallback, "boolean" },
-    { NodeFilter, "d", 0, fallback, "boolean" },
-    { NodeFilter, "tojson", 0, json, "" },
-    { NodeFilter, "string", 0, string, "" },
-    { NodeFilter, "safe", Text, same_value, "" },
-    { NodeFilter, "int", ValueInt, same_value, "" },
-    { NodeMethod, "strip", Text, strip, "" },
-    { NodeMethod, "lstrip", Text, strip, "" },
-    { NodeMethod, "rstrip", Text, strip, "" },
-    { NodeMethod, "split", Text, split, "" },
-    { NodeMethod, "startswith", Text, starts_with, "" },
-    { NodeMethod, "endswith", Text, starts_with, "" },
-    { NodeMethod, "upper", Text, cased, "" },
-    { NodeMethod, "lower", Text, cased, "" },
-    { NodeMethod, "title", Text, cased, "" },
-    { NodeMethod, "capitalize", Text, cased, "" },
-    { NodeMethod, "replace", Text, replace_part, "" },
-    { NodeMethod, "items", Map, items, "" },
-    { NodeMethod, "keys", Map, items, "" },
-    { NodeMethod, "values", Map, items, "" },
-    { NodeMethod, "get", Map, get, "" },
-    { NodeFunction, "namespace", 0, space, "*" },
-    { NodeFunction, "dict", 0, space, "*" },
-    { NodeFunction, "range", 0, range, "" },
-    { NodeFunction, "strftime_now", 0, date, "" },
-    { NodeFunction, "raise_exception", 0, raise, "" },
+    { Filter, "trim", Text, strip, "" },
+    { Both, "upper", Text, cased, "" },
+    { Both, "lower", Text, cased, "" },
+    { Both, "title", Text, cased, "" },
+    { Both, "capitalize", Text, cased, "" },
+    { Both, "replace", Text, replace_part, "" },
+    { Filter, "length", Many, count_items, "" },
+    { Filter, "count", Many, count_items, "" },
+    { Filter, "list", Many, to_list, "" },
+    { Filter, "first", Many, to_list, "" },
+    { Filter, "last", Many, to_list, "" },
+    { Filter, "join", Many, join, "" },
+    { Both, "items", Map, items, "" },
+    { Filter, "selectattr", Many, select_items, "" },
+    { Filter, "rejectattr", Many, select_items, "" },
+    { Filter, "map", Many, select_items, "attribute" },
+    { Filter, "default", 0, fallback, "boolean" },
+    { Filter, "d", 0, fallback, "boolean" },
+    { Filter, "tojson", 0, json, "" },
+    { Filter, "string", 0, string, "" },
+    { Filter, "safe", Text, same_value, "" },
+    { Filter, "int", ValueInt, same_value, "" },
+    { Method, "strip", Text, strip, "" },
+    { Method, "lstrip", Text, strip, "" },
+    { Method, "rstrip", Text, strip, "" },
+    { Method, "split", Text, split, "" },
+    { Method, "startswith", Text, starts_with, "" },
+    { Method, "endswith", Text, starts_with, "" },
+    { Method, "keys", Map, items, "" },
+    { Method, "values", Map, items, "" },
+    { Method, "get", Map, get, "" },
+    { Plain, "namespace", 0, space, "*" },
+    { Plain, "dict", 0, space, "*" },
+    { Plain, "range", 0, range, "" },
+    { Plain, "strftime_now", 0, date, "" },
+    { Plain, "raise_exception", 0, raise, "" },
 };
 /* clang-format on */
 
@@ -477,7 +475,7 @@ Datum jinja_call(JinjaState *s, const JinjaNode *e, const Datum *argument,
         return test_of(s, e, e->text, argument, n > 1 ? &argument[1] : NULL);
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         const Function *f = &functions[i];
-        if (f->kind != e->kind || strcmp(f->name, e->text) != 0)
+        if (!(f->as & 1 << e->kind) || strcmp(f->name, e->text) != 0)
             continue;
         if (f->takes && !(f->takes & argument->kind))
             return refuse_call(&c,

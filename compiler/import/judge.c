@@ -162,9 +162,7 @@ static int unknown_in(Import *m, Config *file, const char *title)
 
 /* ---- noted ---- */
 
-/* Returns a key from the other files or else from config.json, because older
- * folders keep the keys of generation_config.json there. */
-static const ConfigKey *find_noted(Import *m, const char *key)
+const ConfigKey *generation_key(const Import *m, const char *key)
 {
     for (int i = 0; i < m->files.n; i++) {
         const ConfigKey *k = config_find(m->files.at[i].file, key);
@@ -182,7 +180,7 @@ static void note_keys(Import *m, const Yaml *row)
     const Yaml *said = yaml_get(row, "says");
     const char *text = "", *file = "";
     for (int n = 0; n < keys->keys.n; n++) {
-        const ConfigKey *k = find_noted(m, keys->keys.at[n]->text);
+        const ConfigKey *k = generation_key(m, keys->keys.at[n]->text);
         const Datum neutral = value_of_yaml(m->a, keys->items.at[n]);
         if (!k || k->value.kind == ValueNone || value_same(&k->value, &neutral))
             continue;

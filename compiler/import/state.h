@@ -83,6 +83,9 @@ const char *gguf_called(Import *m, const char *name);
 /* judge.c: rejects models that the rules do not support, and unknown keys. */
 bool judge_refusals(Import *m);
 bool judge_keys(Import *m);
+/* Returns a key from the other files or else from config.json, because older
+ * folders keep the keys of generation_config.json there; NULL: none. */
+const ConfigKey *generation_key(const Import *m, const char *key);
 
 /* resolve.c: return trees of the rules with all expressions evaluated. */
 Yaml *resolve_spec(Import *m);

@@ -134,9 +134,11 @@ void vocabulary_drop_far(Import *m, Yaml *spec)
         Yaml *kept = ids ? ids_below(m, ids, count) : NULL;
         if (!ids || kept == ids)
             continue;
-        warning_once("%s: %s has an id that is not below the size of the "
-                     "vocabulary, %s: it is left out",
-                     quote(m->o->folder), names[i][1], size);
+        const ConfigKey *k = generation_key(m, names[i][1]);
+        warning_at(k ? k->pos : (Pos){ 0 },
+                   "%s has an id that is not below the size of the vocabulary, "
+                   "%s: it is left out",
+                   names[i][1], size);
         map_take(tokens, names[i][0]);
         if (kept)
             map_set(m->a, tokens, names[i][0], kept);

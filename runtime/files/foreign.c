@@ -121,7 +121,8 @@ bool foreign_file(const char *path, Asked asked, Fault *why)
 
     if (stat(path, &st) != 0)
         return missing_file(path, asked, why);
-    if (S_ISDIR(st.st_mode) && asked == AskedSpec)
+    snprintf(text, sizeof text, "%s/config.json", path);
+    if (S_ISDIR(st.st_mode) && asked == AskedSpec && lstat(text, &st) != 0)
         return !fault(why, ExitIO,
                       "%s: is a folder without config.json: name the .yaml "
                       "file of a spec, or the folder of a checkpoint",

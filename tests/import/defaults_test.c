@@ -11,27 +11,16 @@
 #include <cmocka.h>
 
 #include "support/expected.h"
+#include "support/family_folder.h"
 #include "support/scratch.h"
 #include "support/stderr_capture.h"
 
 enum { PathBytes = 4096 };
 
-/* Links the folder's files except its config. */
-static void link_files(const char *folder)
+static void link_files(const char *family)
 {
-    char from[PathBytes], path[2 * PathBytes];
-    snprintf(path, sizeof path, "tests/families/%s", folder);
-    assert_non_null(realpath(path, from));
-    DIR *d = opendir(from);
-    assert_non_null(d);
     scratch_empty();
-    for (struct dirent *e; (e = readdir(d));) {
-        if (e->d_name[0] == '.' || !strcmp(e->d_name, "config.json"))
-            continue;
-        snprintf(path, sizeof path, "%s/%s", from, e->d_name);
-        assert_int_equal(symlink(path, scratch_path(e->d_name)), 0);
-    }
-    closedir(d);
+    link_family(family, scratch);
 }
 
 static bool lists(const json_t *folders, const char *folder)

@@ -17,6 +17,7 @@
 
 #include "support/aot.h"
 #include "support/expected.h"
+#include "support/family_folder.h"
 
 static const char families[] = "tests/families";
 
@@ -32,22 +33,10 @@ enum { Ways = sizeof ways / sizeof *ways };
 
 /* ---- import ---- */
 
-/* Links all files of the family except the forms of config.json. */
 static void link_files(const char *family, const char *to)
 {
-    char *from = realpath(arena_printf(a, "%s/%s", families, family), NULL);
-    DIR *d = opendir(from);
-    assert_non_null(d);
     assert_int_equal(mkdir(to, 0700), 0);
-    for (struct dirent *e; (e = readdir(d));) {
-        if (e->d_name[0] == '.' || !strcmp(e->d_name, "config.json"))
-            continue;
-        assert_int_equal(symlink(arena_printf(a, "%s/%s", from, e->d_name),
-                                 arena_printf(a, "%s/%s", to, e->d_name)),
-                         0);
-    }
-    closedir(d);
-    free(from);
+    link_family(family, to);
 }
 
 /* Imports a folder and returns the spec, which is written next to it. */

@@ -18,6 +18,7 @@
 #include "backend/backend.h"
 #include "cli/command/watch.h"
 #include "machine/machine.h"
+#include "runtime/files/foreign.h"
 
 enum {
     QuietMs = 5,     /* ms without a change after which a file counts as
@@ -134,17 +135,20 @@ static void prepare_run(Watched *w)
 static Watched read_command(Arena *a, const Options *o)
 {
     int first;
+    Fault why;
     Watched w = { .spec = o->spec, .lines = -1 };
     if (is_stdout(o->spec))
         fail(ExitUsage, "attnc watch -: stdin is read once and cannot be "
                         "watched: name a file");
     const Command *c = watched_command(o, &first);
     void *options = watched_options(a, o, c, first);
-    w.first = !is_folder(o->spec) ? o->spec
-                                  : arena_printf(a, "%s/config.json",
-                                                 without_slashes(a, o->spec));
-    if (w.first != o->spec && !file_state(w.first).inode)
-        fail(ExitIO, "%s: is a folder without config.json", quote(o->spec));
+    w.first = o->spec;
+    if (is_folder(o->spec)) {
+        if (foreign_file(o->spec, AskedSpec, &why))
+            fail(why.code, "%s", why.text);
+        w.first = arena_printf(a, "%s/config.json",
+                               without_slashes(a, o->spec));
+    }
     if (c == &commands[NthRun]) {
         w.run = options;
         prepare_run(&w);

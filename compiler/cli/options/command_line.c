@@ -25,15 +25,13 @@ static void refuse_file(const char *word)
 {
     Fault why;
     struct stat st;
-    char config[4096];
-    snprintf(config, sizeof config, "%s/config.json", word);
     const bool spec = ends_in(word, ".yaml") || ends_in(word, ".yml");
-    const bool folder = path_exists(config);
     const bool file = stat(word, &st) == 0 && S_ISREG(st.st_mode);
-    if (!folder && (file || (strchr(word, '/') && !is_folder(word)))
-        && foreign_file(word, AskedSpec, &why))
+    const bool foreign = foreign_file(word, AskedSpec, &why);
+    const bool folder = is_folder(word);
+    if (foreign && (file || (strchr(word, '/') && !folder)))
         fail(ExitUsage, "%s", why.text);
-    if (spec || folder || file)
+    if (spec || file || (folder && !foreign))
         fail(ExitUsage, "'%s' is not a command: did you mean attnc run %s?",
              quote(word), quote(word));
 }
