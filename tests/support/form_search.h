@@ -23,7 +23,9 @@ static inline void form_search(RandomForm *f)
 static inline void form_chat(RandomForm *f)
 {
     RandomSpec *r = &f->r;
-    RandomSpec of = *r; /* later draws stay unchanged */
+    RandomSpec of = *r; /* a stream of its own: later draws stay unchanged */
+    of.state *= 0x9e3779b97f4a7c15u;
+
     const char *trim = WORD(&of, "none", "turns", "texts", "all");
 
     if (r->kind == KindDecoder && coin(r))
