@@ -83,15 +83,18 @@ static bool check_tensors(const Safetensors *s, const json_t *map, Fault *why)
     for (int i = 0; i < s->shards; i++)
         if (!check_shard(index, &s->shard[i], map, why))
             return false;
-    json_object_foreach((json_t *)map, name, where) for (
-        int i = 0; i < s->shards;
-        i++) if (!strcmp(s->shard[i].name, json_string_value(where))
-                 && !safetensors_find(
-                     s->shard[i].file,
-                     name)) return fault(why, ExitInput,
-                                         "%s: tensor '%.80s': is not in "
-                                         "'%.80s', where the index says",
-                                         index, name, s->shard[i].name);
+    json_object_foreach((json_t *)map, name, where)
+    {
+        const char *file = json_string_value(where);
+        const Shard *shard = s->shard;
+        while (strcmp(shard->name, file)) /* open_shards() opened it */
+            shard++;
+        if (!safetensors_find(shard->file, name))
+            return fault(why, ExitInput,
+                         "%s: tensor '%.80s': is not in "
+                         "'%.80s', where the index says",
+                         index, name, file);
+    }
     return true;
 }
 
