@@ -97,7 +97,7 @@ KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,$(addprefix emit/,text/writer tile/kernel_pieces text/embedded \
               tile/kernelset tile/tile tile/needs) \
               machine/cpu machine/target plan/epilogue spec/fields/activation_words \
-              $(addprefix base/,arena buffer color diag index terminal)) \
+              $(addprefix base/,arena end buffer color diag index messages terminal)) \
             $(patsubst %,$(B)/runtime/%.o,base/fault base/hash options/words weights/formats \
               $(addprefix files/,files file_kinds guard looks)) $(B)/embedded.o
 # What tests of kernels are linked with: what makes them, and runs compilers.

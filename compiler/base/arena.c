@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/attempt.h"
 
 /* With one chunk per allocation, AddressSanitizer detects overruns. */
 #if defined __has_feature
@@ -28,9 +28,19 @@ struct Chunk {
     alignas(max_align_t) char memory[];
 };
 
+typedef struct Owned Owned;
+struct Owned { /* something beside memory that the arena frees */
+    Owned *older;
+    void (*close)(void *what);
+    void *what;
+};
+
 struct Arena {
-    Chunk *chunk; /* the chunk being filled; it links to older ones */
-    size_t bytes; /* total of all allocations */
+    Chunk *chunk;         /* the chunk being filled; it links to older ones */
+    size_t bytes;         /* total of all allocations */
+    Owned *owned;         /* the newest */
+    Arena **list;         /* list of the attempt that made it; NULL: none */
+    Arena *next, *before; /* in that list */
 };
 
 static void *zeroed(size_t bytes)
@@ -43,8 +53,78 @@ static void *zeroed(size_t bytes)
 
 Arena *arena_new(void)
 {
-    return zeroed(sizeof(Arena));
+    Arena *a = zeroed(sizeof *a);
+
+    a->list = current_attempt ? &current_attempt->made : NULL;
+    if (a->list) {
+        a->next = *a->list;
+        *a->list = a;
+        if (a->next)
+            a->next->before = a;
+    }
+    return a;
 }
+
+static void take_out(Arena *a)
+{
+    if (a->next)
+        a->next->before = a->before;
+    if (a->before)
+        a->before->next = a->next;
+    else if (a->list)
+        *a->list = a->next;
+    a->list = NULL;
+    a->next = a->before = NULL;
+}
+
+void arenas_end(Arena **list, bool failed)
+{
+    while (*list) {
+        Arena *a = *list;
+        take_out(a);
+        if (failed)
+            arena_free(a);
+    }
+}
+
+/* ---- what an arena owns ---- */
+void arena_owns(Arena *a, void *what, void (*close)(void *what))
+{
+    Owned *o = malloc(sizeof *o);
+
+    if (!o) {
+        close(what);
+        fail(ExitResource, "out of memory (%zu bytes wanted)", sizeof *o);
+    }
+    *o = (Owned){ .older = a->owned, .close = close, .what = what };
+    a->owned = o;
+}
+
+/* Closes the newest. */
+static void close_one(Owned **newest)
+{
+    Owned *o = *newest;
+    *newest = o->older;
+    o->close(o->what);
+    free(o);
+}
+
+void arena_closes(Arena *a, const void *what)
+{
+    for (Owned **o = &a->owned; *o; o = &(*o)->older)
+        if ((*o)->what == what) {
+            close_one(o);
+            return;
+        }
+}
+
+static void close_all(Arena *a)
+{
+    while (a->owned)
+        close_one(&a->owned);
+}
+
+/* ---- memory ---- */
 
 static void free_chunks(Chunk *c)
 {
@@ -58,6 +138,8 @@ void arena_free(Arena *a)
 {
     if (!a)
         return;
+    take_out(a);
+    close_all(a);
     free_chunks(a->chunk);
     free(a);
 }
@@ -67,6 +149,7 @@ void arena_reset(Arena *a)
 {
     Chunk *c = a->chunk;
 
+    close_all(a);
     if (c && c->size > ChunkBytes) {
         free_chunks(c);
         a->chunk = NULL;

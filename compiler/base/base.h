@@ -37,7 +37,10 @@ char *arena_printf(Arena *a, const char *fmt, ...)
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
 char *arena_grouped(Arena *a, int64_t n); /* formats n as "1,234,567" */
-size_t arena_bytes(const Arena *a);       /* total bytes allocated so far */
+/* The arena calls close(what) when it is freed or emptied, the newest first. */
+void arena_owns(Arena *a, void *what, void (*close)(void *what));
+void arena_closes(Arena *a, const void *what); /* closes it now */
+size_t arena_bytes(const Arena *a); /* total bytes allocated so far */
 
 /* A growable array in the arena: VEC(Node) nodes; vec_push(a, &nodes, n).
  * Growing may move it; the old memory of a long array is freed. */
@@ -102,7 +105,7 @@ typedef enum {
 /* Returns the escape sequence for a role, "" if `out` shows no colours. */
 const char *paint(FILE *out, Paint role);
 
-/* ---- diag.c ---- */
+/* ---- messages.c ---- */
 typedef struct {      /* a text that messages point into */
     const char *name; /* path as given, or "--set" */
     const char *text;
@@ -116,6 +119,22 @@ typedef struct { /* a source position; src NULL: unknown */
 } Pos;
 bool same_place(Pos a, Pos b);
 
+typedef enum {
+    SeverityError,
+    SeverityInternal,
+    SeverityWarning,
+    SeverityNote
+} Severity;
+typedef struct {
+    Severity severity; /* a note belongs to the message before it */
+    Pos pos;
+    const char *text; /* one line, without place and level; valid for a call */
+} Message;
+typedef void MessageSink(void *with, const Message *m);
+/* Gives later messages of this thread to `sink` instead of message_print().
+ * NULL: to message_print() again. */
+void messages_to(MessageSink *sink, void *with);
+
 typedef struct {   /* maps a position in generated text to its origin */
     int line, col; /* line 0: all positions without an element before this */
     Pos from;
@@ -124,9 +143,7 @@ typedef struct {   /* maps a position in generated text to its origin */
  * at their origins. `of` NULL: no text has origins. */
 void messages_origins(const Source *of, const TextOrigin *at, int n);
 
-/* Reports an error in clang's format: `path:line:col: error: text`, the source
- * line, a caret. All messages go to stderr. At most 20 errors are printed; the
- * rest are counted. */
+/* Reports an error. At most 20 errors are shown; the rest are counted. */
 void error_at(Pos pos, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Reports why a file that the text names could not be used. Running out of
@@ -151,14 +168,28 @@ void errors_release(void);
  * text is valid. Each call resets the count. fail() still prints. */
 void messages_mute(bool mute);
 bool messages_muted(void);
+void messages_forget(void); /* no errors, origins or mute, as in a new thread */
 
-/* Prints `attnc: error: text` and exits with `code`. */
+/* Reports an error without a place, then calls end_attempt(). */
 void fail(int code, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 2, 3)));
-/* Reports a broken invariant of attnc itself and exits with ExitInternal. */
+/* Reports a broken invariant of attnc itself and ends with ExitInternal. */
 #define die(...) die_at(__FILE__, __LINE__, __VA_ARGS__)
 void die_at(const char *file, int line, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));
+
+/* ---- attempt.c, end.c ---- */
+/* Calls what(with) and returns ExitDone, or the code of end_attempt() if it did
+ * not return. Arenas made inside are freed then. One made before may own memory
+ * that the failed call was filling: free it without reading it. */
+int attempt(void (*what)(void *with), void *with);
+/* Ends the thread's attempt, or the process if there is none. */
+void end_attempt(int code) __attribute__((noreturn));
+
+/* ---- diag.c ---- */
+/* Prints a message to stderr in clang's format: `path:line:col: error: text`,
+ * the source line, a caret. */
+void message_print(void *unused, const Message *m);
 
 /* Makes user text safe for a message: escapes bytes outside printable ASCII and
  * truncates at 80 bytes. The result is one of 8 static buffers. */
@@ -188,6 +219,10 @@ int report_fault(const Fault *why);
 /* Exits with the fault's message and code if it must not become a warning: out
  * of memory, or an output that would replace an input. */
 void end_if_fatal(const Fault *why);
+
+/* Calls file_read(). The arena owns the file; arena_closes() closes it earlier.
+ * NULL: see *why. */
+File *arena_file(Arena *a, const char *path, size_t limit, Fault *why);
 
 /* Writes `text` to the output and commits it. Returns ExitDone, or prints a
  * message and returns another exit code. */

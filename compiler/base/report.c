@@ -1,4 +1,5 @@
-/* report.c: reports faults and returns their exit codes. */
+/* report.c: reports faults and returns their exit codes; files that an arena
+ * owns. */
 #include "base/base.h"
 
 #include <string.h>
@@ -13,6 +14,21 @@ void end_if_fatal(const Fault *why)
 {
     if (why->code == ExitResource || why->code == ExitUsage)
         fail(why->code, "%s", why->text);
+}
+
+static void close_file(void *what)
+{
+    file_close(what);
+}
+
+File *arena_file(Arena *a, const char *path, size_t limit, Fault *why)
+{
+    File *f = arena_alloc(a, sizeof *f);
+
+    if (!file_read(f, path, limit, why))
+        return NULL;
+    arena_owns(a, f, close_file);
+    return f;
 }
 
 int commit_text(Output *file, const char *text)

@@ -81,7 +81,7 @@ const char *import_in_memory(Arena *a, const char *path)
     import_close(&i);
     if (code) {
         errors_release(); /* the reader of specs holds them */
-        exit(code);
+        end_attempt(code);
     }
     return spec;
 }

@@ -32,13 +32,13 @@ const char *(*spec_of_checkpoint)(Arena *a, const char *path);
 static Source *open_source(Reader *r, const char *path, Pos from)
 {
     Fault why;
-    File file;
 
     if (spec_of_checkpoint)
         path = spec_of_checkpoint(r->arena, path);
     if (!from.src && foreign_file(path, AskedSpec, &why))
         fail(why.code, "%s", why.text);
-    if (!file_read(&file, path, MostBytes, &why)) {
+    File *file = arena_file(r->arena, path, MostBytes, &why);
+    if (!file) {
         if (!from.src)
             fail(why.code, "%s", why.text);
         error_fault(from, &why);
@@ -46,12 +46,12 @@ static Source *open_source(Reader *r, const char *path, Pos from)
     }
     Source *src = arena_alloc(r->arena, sizeof *src);
     src->name = arena_strdup(r->arena, path);
-    size_t mark = file_mark(&file);
-    src->size = file.size - mark;
-    src->text = arena_strndup(r->arena, (const char *)file.at + mark,
+    size_t mark = file_mark(file);
+    src->size = file->size - mark;
+    src->text = arena_strndup(r->arena, (const char *)file->at + mark,
                               src->size);
     src->rank = -r->files.n;
-    file_close(&file);
+    arena_closes(r->arena, file);
     return src;
 }
 

@@ -20,16 +20,17 @@ static Source *open_mask(Arena *a, const Yaml *path)
     const char *name = spec_path(a, path->pos, path->text);
     Source *src = arena_alloc(a, sizeof *src);
     Fault why;
-    File file;
+    File *file = arena_file(a, name, MostFile, &why);
 
-    if (!file_read(&file, name, MostFile, &why)) {
+    if (!file) {
         error_fault(path->pos, &why);
         return NULL;
     }
-    const size_t mark = file_mark(&file), size = file.size - mark;
-    *src = (Source){ name, arena_strndup(a, (const char *)file.at + mark, size),
+    const size_t mark = file_mark(file), size = file->size - mark;
+    *src = (Source){ name,
+                     arena_strndup(a, (const char *)file->at + mark, size),
                      size, path->pos.src ? path->pos.src->rank : 0 };
-    file_close(&file);
+    arena_closes(a, file);
     return src;
 }
 

@@ -19,6 +19,7 @@ typedef struct {
     const Source *src;
     VEC(size_t) line; /* byte offset of each line; [0]: start of parsing */
     yaml_parser_t yaml;
+    yaml_event_t event; /* while next() reads it */
     int events, depth;
     struct {
         size_t line, column, at;
@@ -157,20 +158,14 @@ static void syntax_error(Parser *p)
                       *context ? place(p, y->context_mark) : at);
 }
 
-static bool next(Parser *p, yaml_event_t *e)
-{
-    if (!yaml_parser_parse(&p->yaml, e)) {
-        syntax_error(p);
-        return false;
-    }
-    if (++p->events > MostEvents) {
-        error_at(place(p, e->start_mark), "the file has more than %d parts",
-                 MostEvents);
-        yaml_event_delete(e);
-        return false;
-    }
-    return true;
-}
+typedef struct { /* what the tree keeps of an event */
+    yaml_event_type_t type;
+    Pos pos;
+    const char *text; /* of a scalar */
+    bool quoted;
+    bool directives;     /* the document begins with some */
+    const char *refused; /* message about a part that is not allowed, or NULL */
+} Event;
 
 static const char *refused_part(const yaml_event_t *e)
 {
@@ -199,24 +194,51 @@ static const char *refused_part(const yaml_event_t *e)
                   : NULL;
 }
 
+static Event taken(Parser *p, const yaml_event_t *e)
+{
+    Event to = { .type = e->type,
+                 .pos = place(p, e->start_mark),
+                 .refused = refused_part(e) };
+    if (e->type == YAML_SCALAR_EVENT) {
+        to.text = arena_strndup(p->arena, (char *)e->data.scalar.value,
+                                e->data.scalar.length);
+        to.quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+    }
+    if (e->type == YAML_DOCUMENT_START_EVENT)
+        to.directives = e->data.document_start.version_directive
+                     || e->data.document_start.tag_directives.start
+                            != e->data.document_start.tag_directives.end;
+    return to;
+}
+
+static bool next(Parser *p, Event *e)
+{
+    if (!yaml_parser_parse(&p->yaml, &p->event)) {
+        syntax_error(p);
+        return false;
+    }
+    *e = taken(p, &p->event);
+    yaml_event_delete(&p->event);
+    if (++p->events <= MostEvents)
+        return true;
+    error_at(e->pos, "the file has more than %d parts", MostEvents);
+    return false;
+}
+
 /* ---- tree ---- */
-static Yaml *read_node(Parser *p, yaml_event_t *e);
+static Yaml *read_node(Parser *p, const Event *e);
 
 static Yaml *read_next(Parser *p)
 {
-    yaml_event_t e;
-    if (!next(p, &e))
-        return NULL;
-    Yaml *node = read_node(p, &e);
-    yaml_event_delete(&e);
-    return node;
+    Event e;
+    return next(p, &e) ? read_node(p, &e) : NULL;
 }
 
 /* Returns true at the end of the list or map. Otherwise reads the next value
  * into *node, or sets *failed if it cannot be read. */
 static bool at_end(Parser *p, yaml_event_type_t end, Yaml **node, bool *failed)
 {
-    yaml_event_t e;
+    Event e;
 
     *failed = true;
     if (!next(p, &e))
@@ -224,7 +246,6 @@ static bool at_end(Parser *p, yaml_event_type_t end, Yaml **node, bool *failed)
     bool ended = e.type == end;
     *node = ended ? NULL : read_node(p, &e);
     *failed = !ended && !*node;
-    yaml_event_delete(&e);
     return ended || *failed;
 }
 
@@ -299,21 +320,19 @@ static Yaml *read_inside(Parser *p, Yaml *node)
     return done ? node : NULL;
 }
 
-static Yaml *read_node(Parser *p, yaml_event_t *e)
+static Yaml *read_node(Parser *p, const Event *e)
 {
     Yaml *node = arena_alloc(p->arena, sizeof *node);
-    const char *refused = refused_part(e);
 
-    node->pos = place(p, e->start_mark);
-    if (refused) {
-        error_at(node->pos, "%s", refused);
+    node->pos = e->pos;
+    if (e->refused) {
+        error_at(node->pos, "%s", e->refused);
         return NULL;
     }
     if (e->type == YAML_SCALAR_EVENT) {
         node->kind = YamlScalar;
-        node->text = arena_strndup(p->arena, (char *)e->data.scalar.value,
-                                   e->data.scalar.length);
-        node->quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+        node->text = e->text;
+        node->quoted = e->quoted;
         return node;
     }
     node->kind = e->type == YAML_MAPPING_START_EVENT ? YamlMap : YamlList;
@@ -323,24 +342,18 @@ static Yaml *read_node(Parser *p, yaml_event_t *e)
 /* Reads an event before or after the only document. */
 static bool expect(Parser *p, yaml_event_type_t type)
 {
-    yaml_event_t e;
+    Event e;
 
     if (!next(p, &e))
         return false;
-    Pos pos = place(p, e.start_mark);
-    bool found = e.type == type;
-    bool directive = e.type == YAML_DOCUMENT_START_EVENT
-                  && (e.data.document_start.version_directive
-                      || e.data.document_start.tag_directives.start
-                             != e.data.document_start.tag_directives.end);
-    yaml_event_delete(&e);
-    if (directive)
-        error_at(pos, "directives (%%) are not allowed");
+    const bool found = e.type == type;
+    if (e.directives)
+        error_at(e.pos, "directives (%%) are not allowed");
     else if (!found && type == YAML_DOCUMENT_START_EVENT)
         error_at((Pos){ p->src, 1, 1 }, "nothing is written here");
     else if (!found)
-        error_at(pos, "a second document starts here; only one is allowed");
-    return found && !directive;
+        error_at(e.pos, "a second document starts here; only one is allowed");
+    return found && !e.directives;
 }
 
 static Yaml *read_document(Parser *p)
@@ -356,21 +369,31 @@ static Yaml *read_document(Parser *p)
              : NULL;
 }
 
+static void close_parser(void *what)
+{
+    Parser *p = what;
+
+    yaml_event_delete(&p->event);
+    yaml_parser_delete(&p->yaml);
+}
+
 Yaml *yaml_parse(Arena *a, const Source *src, size_t start)
 {
-    Parser p = { .arena = a, .src = src };
+    Parser *p = arena_alloc(a, sizeof *p);
 
+    *p = (Parser){ .arena = a, .src = src };
     if (!check_document_size(src) || !check_bytes(src))
         return NULL;
-    find_lines(&p, start);
-    if (!yaml_parser_initialize(&p.yaml))
+    find_lines(p, start);
+    if (!yaml_parser_initialize(&p->yaml))
         fail(ExitResource, "out of memory while reading %s", src->name);
-    yaml_parser_set_encoding(&p.yaml, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&p.yaml,
+    arena_owns(a, p, close_parser);
+    yaml_parser_set_encoding(&p->yaml, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&p->yaml,
                                  (const unsigned char *)src->text + start,
                                  src->size - start);
-    Yaml *root = read_document(&p);
-    yaml_parser_delete(&p.yaml);
+    Yaml *root = read_document(p);
+    arena_closes(a, p);
     return root;
 }
 
