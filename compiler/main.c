@@ -1,7 +1,9 @@
 /* main.c: attnc's command line. Each command is a row of
  * cli/options/commands.h; the pipeline that they share is engine/engine.c. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "base/progress.h"
@@ -59,8 +61,19 @@ static int run_command(Arena *a, int argc, char **argv)
     return code == ExitInput && guard_refused() ? ExitUsage : code;
 }
 
+/* Opens /dev/null in place of standard streams that are closed, so that no file
+ * of attnc gets the number of one. It is opened for the other direction:
+ * reading stdin and writing to stdout still fail. */
+static void fill_closed_streams(void)
+{
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        if (fcntl(i, F_GETFD) < 0)
+            open("/dev/null", i == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv)
 {
+    fill_closed_streams();
     files_on_signal();
     guard_begin();
     spec_of_checkpoint = import_in_memory;
@@ -68,7 +81,9 @@ int main(int argc, char **argv)
     int code = run_command(a, argc, argv);
     arena_free(a);
     guard_end();
-    /* an answer that did not reach its reader is not an answer */
+    /* an answer that did not reach its reader is not an answer; a command that
+     * ended with ExitIO has reported why */
     Fault why;
-    return stream_flush(stdout, &why) ? code : report_fault(&why);
+    return code == ExitIO || stream_flush(stdout, &why) ? code
+                                                        : report_fault(&why);
 }

@@ -199,6 +199,16 @@ static void test_refused(void **state)
                          4);
         assert_non_null(strstr(s.tail, "error: cannot write to stdout: "));
     }
+    assert_code("attention\n",
+                "$A run $G > /dev/full 2> besides; r=$?; "
+                "test $(grep -c 'cannot write to stdout' besides) = 1 || r=1; "
+                "exit $r",
+                4);
+    /* a file of attnc must not become stdin or stdout in place of a closed one:
+     * the spec of this folder is in a temporary file */
+    assert_code("", "$A run $R/tests/families/gpt2 --ids --prompt 1 >&-", 4);
+    assert_int_equal(sh(&s, "", "$A run $R/tests/families/gpt2 --ids <&-"), 4);
+    assert_non_null(strstr(s.tail, "error: cannot read stdin: Bad file "));
     /* the first write fails long before the last */
     assert_int_equal(sh(&s, "",
                         "$A sweep $T.yaml --vary d_ff=16..1024+8 "
