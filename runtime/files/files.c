@@ -107,12 +107,12 @@ bool file_give(const char *path, const void *at, size_t n, Fault *why)
 {
     Given *g = malloc(sizeof *g + strlen(path) + 1);
     if (!g)
-        return cannot(why, path, "keep");
+        return cannot(why, path, "store in a temporary file");
     strcpy(g->path, path);
     g->file = tmpfile();
     g->next = all_given;
     if (!g->file || fwrite(at, 1, n, g->file) != n || fflush(g->file) != 0) {
-        cannot(why, path, "keep");
+        cannot(why, path, "store in a temporary file");
         if (g->file)
             fclose(g->file);
         free(g);
