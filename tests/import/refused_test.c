@@ -86,8 +86,6 @@ static const Refused all[] = {
     { "bloom", "{\"apply_residual_connection_post_layernorm\": true}",
       ONLY("bloom", "apply_residual_connection_post_layernorm", "true",
            "false") },
-    { "opt", "{\"layer_norm_elementwise_affine\": false}",
-      ONLY("opt", "layer_norm_elementwise_affine", "false", "true") },
     { "phi3", "{\"attention_bias\": true}",
       ONLY("phi3", "attention_bias", "true", "false") },
     { "mpt", "{\"no_bias\": false}", ONLY("mpt", "no_bias", "false", "true") },
