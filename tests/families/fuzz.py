@@ -8,9 +8,10 @@ activations, ties, biases, key heads, widths of heads, rotary types, windows,
 kinds of layers, experts. Each becomes a tiny random model in f32, bf16 or f16,
 of one file or of shards, with its head or bare, as transformers saves it. Then
 `attnc import` reads the folder, and `attnc run` must give the results of
-transformers within 1e-4 of their scale and, of a decoder, the ids of
-generate(). What import rejects with exit code 3 and a reason counts as
+transformers within 1e-4 of their scale and, if the model writes tokens, the ids
+of generate(). What import rejects with exit code 3 and a reason counts as
 refused. The table counts the rest as right or wrong; a wrong one exits with 1.
+A family of `attnc import --families` that nothing draws is an error.
 
 A seed, a family and a number give the same configuration on each run:
 --only=NUMBER repeats one, --keep=FOLDER keeps its files, and --verbose prints
@@ -26,13 +27,18 @@ import sys
 import tempfile
 import types
 import warnings
+import zlib
 
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
 import golden
-from fuzz_families import FAMILIES
+import seeded
+from fuzz_encoders import ENCODERS, SEQ2SEQ
+from fuzz_families import DECODERS
+
+FAMILIES = DECODERS + ENCODERS + SEQ2SEQ
 
 STEPS = 6
 CLOSE = 1e-4
@@ -70,35 +76,28 @@ def make(family, how, folder):
     try:
         config = getattr(transformers, family.config)(**how.words)
         model = getattr(transformers, how.model)(config)
-        golden.randomize(how, model)
-        model = model.to(getattr(torch, how.dtype)).eval()
+        model = model.to(getattr(torch, how.dtype))
         model.save_pretrained(folder, max_shard_size=how.shard or "1GB")
-        model, ids = load(family, how, folder), torch.tensor([[3, 4, 5]])
-        both = family.side == "both" and not how.model.endswith("EncoderModel")
-        model(input_ids=ids, **({"decoder_input_ids": ids} if both else {}))
+        how.weights = seeded.fill(folder, seed_of(how))
+        result(family, load(family, how, folder), next(inputs_of(
+            family, random.Random(1), how)))
     except Exception as why:  # its own checks, or none
         return str(why)
     return None
 
 
-def one_table(config, max_len):
-    """A spec has the frequencies of its max_len; longrope has two tables."""
-    rope = getattr(config, "rope_parameters", None) or {}
-    original = rope.get("original_max_position_embeddings",
-                        getattr(config, "original_max_position_embeddings", 0))
-    if "long_factor" in rope and max_len > (original or max_len):
-        rope["short_factor"] = rope["long_factor"]
+def seed_of(how):
+    return zlib.crc32(how.name.encode())
 
 
 def load(family, how, folder):
-    config = transformers.AutoConfig.from_pretrained(folder)
-    one_table(config, family.max_len(how.words))
     more = {}
-    if hasattr(config, "num_experts_per_tok"):
+    if hasattr(transformers.AutoConfig.from_pretrained(folder),
+               "num_experts_per_tok"):
         more["experts_implementation"] = "eager"  # of any width
     return getattr(transformers, how.model).from_pretrained(
-        folder, config=config, dtype=torch.float32,
-        attn_implementation=family.attention, **more).eval()
+        folder, dtype=torch.float32, attn_implementation=family.attention,
+        **more).eval()
 
 
 # ---- results ----
@@ -112,48 +111,97 @@ def rows_of(out):
     return x.float().reshape(-1, x.shape[-1])
 
 
-def inputs_of(family, r, how):
-    """Two inputs: of one or a few ids, and of the most."""
-    most = family.max_len(how.words)
-    vocab = how.words["vocab_size"]
-    for n in (r.randint(1, most // 2), most):
-        ids = [r.randrange(3, vocab) for _ in range(n)]
-        if family.side == "both" and not how.model.endswith("EncoderModel"):
-            target = [r.randrange(3, vocab) for _ in range(max(1, n // 2))]
-            yield {"input_ids": ids, "decoder_input_ids": target}
-        elif how.words.get("type_vocab_size", 1) > 1 and n > 2:
-            yield {"input_ids": ids, "token_type_ids": [0] * (n // 2)
-                   + [1] * (n - n // 2)}
-        else:
-            yield {"input_ids": ids}
+def has_target(family, how):
+    return family.side == "both" and not how.model.endswith("EncoderModel")
+
+
+def writes(family, how):
+    """It has logits of next tokens, which a bare decoder has not."""
+    return has_target(family, how) or is_causal(family, how)
 
 
 def is_causal(family, how):
-    """It has logits of next tokens, and a bare decoder has none."""
     return family.side == "target" and how.model.endswith(
         ("ForCausalLM", "LMHeadModel"))
+
+
+def random_numbers(r, *shape):
+    return torch.randn(1, *shape, generator=torch.Generator().manual_seed(
+        r.randrange(1 << 30)))
+
+
+def inputs_of(family, r, how):
+    """Two inputs of a model: of one or a few ids, and of the most. An image has
+    one size."""
+    most, words = family.max_len(how.words), how.words
+    if family.reads == "image":
+        yield {"pixel_values": random_numbers(r, words["num_channels"],
+                                              *words["image_size"])}
+        return
+    for n in (r.randint(1, most // 2), most):
+        ids = [r.randrange(3, words["vocab_size"] - family.ends)
+               for _ in range(n)]
+        if family.reads == "sound":
+            given = {"input_features": random_numbers(
+                r, words["num_mel_bins"], 2 * words["max_source_positions"])}
+        else:
+            if family.ends:
+                ids[-1] = words["vocab_size"] - 1
+            given = {"input_ids": torch.tensor([ids])}
+        if has_target(family, how):
+            given["decoder_input_ids"] = torch.tensor([
+                [r.randrange(3, words["vocab_size"])
+                 for _ in range(max(1, n // 2))]])
+        elif words.get("type_vocab_size", 1) > 1 and n > 2:
+            given["token_type_ids"] = torch.tensor([
+                [0] * (n // 2) + [1] * (n - n // 2)])
+        yield given
 
 
 def sides(family, how, given):
     """The same input by attnc's names of tensors."""
     first = "target" if is_causal(family, how) else "source"
     names = {"input_ids": f"{first}.ids", "decoder_input_ids": "target.ids",
-             "token_type_ids": "source.types"}
-    return {names[key]: torch.tensor(x, dtype=torch.int32)
-            for key, x in given.items()}
+             "token_type_ids": "source.types",
+             "pixel_values": "source.values", "input_features": "source.values"}
+    found = {names[key]: x[0].int() if x.dtype == torch.int64 else x[0]
+             for key, x in given.items()}
+    if "input_features" in given:  # two frames a row
+        x = found["source.values"].T
+        found["source.values"] = x.reshape(x.shape[0] // 2, -1).contiguous()
+    return found
 
 
-def compare(args, family, how, model, spec, given):
+def result(family, model, given):
+    more = {} if family.side != "target" else {"use_cache": False}
     with torch.no_grad():
-        more = {} if family.side != "target" else {"use_cache": False}
-        wanted = rows_of(model(**{k: torch.tensor([x])
-                                  for k, x in given.items()}, **more))
-    into, out = spec.with_name("in.safetensors"), spec.with_name("out")
-    save_file(sides(family, how, given), into)
-    ran = attnc(args, "run", spec, "--backend=jit", "--force",
-                f"--input={into}", f"--output={out}.safetensors")
+        return rows_of(model(**given, **more))
+
+
+def max_len_for(family, how, given):
+    """Of longrope, a spec has the table of its max_len, and transformers takes
+    the one of the input's length. None: that of the spec."""
+    short = how.words.get("original_max_position_embeddings", 0)
+    if "input_ids" in given and (
+            given["input_ids"].shape[1] <= short < family.max_len(how.words)):
+        return short
+    return None
+
+
+def run_attnc(args, spec, *words, **more):
+    ran = attnc(args, "run", spec, "--backend=jit", *words, **more)
     if ran.returncode:
         raise Wrong(f"attnc run exits with {ran.returncode}: {ran.stderr}")
+    return ran.stdout
+
+
+def compare(args, family, how, wanted, spec, given):
+    into, out = spec.with_name("in.safetensors"), spec.with_name("out")
+    save_file(sides(family, how, given), into)
+    length = max_len_for(family, how, given)
+    run_attnc(args, spec, "--force", f"--input={into}",
+              f"--output={out}.safetensors",
+              *([f"--set=max_len={length}"] if length else []))
     found = next(iter(load_file(f"{out}.safetensors").values())).float()
     found = found.reshape(-1, found.shape[-1])
     if found.shape != wanted.shape:
@@ -161,40 +209,64 @@ def compare(args, family, how, model, spec, given):
     scale = wanted.abs().max().item()
     worst = (found - wanted).abs().max().item()
     if not worst <= CLOSE * scale:
-        raise Wrong(f"{len(given['input_ids'])} ids differ by {worst:.3g} of "
-                    f"{scale:.3g}")
+        raise Wrong(f"an input {[tuple(x.shape) for x in given.values()]} "
+                    f"differs by {worst:.3g} of {scale:.3g}")
 
 
-def answer(model, prompt):
-    """The ids of generate() as far as each choice is clear and no special id,
-    and whether the last of them ends the answer."""
-    out = model.generate(torch.tensor([prompt]), do_sample=False,
-                         max_new_tokens=STEPS, num_beams=1, output_logits=True,
-                         return_dict_in_generate=True)
-    ids = []
-    for row, token in zip(out.logits, out.sequences[0, len(prompt):].tolist()):
-        best = torch.topk(row[0], 2).values
-        if (best[0] - best[1] < golden.MARGIN * row.abs().max()
-                or token in golden.special(model.config)):
-            break
-        ids.append(token)
-    return ids
-
-
-def compare_answer(args, family, how, model, spec, given):
+def prompt_of(family, how, given):
+    """What an answer follows, and how many ids it has at most. The ids of a
+    decoder count with the answer's, and all need the same table of longrope."""
+    prompt = {key: x for key, x in given.items()
+              if key in ("input_ids", "input_features")}
     if not is_causal(family, how):
-        return
-    prompt = given["input_ids"]
-    if len(prompt) + STEPS > family.max_len(how.words):
-        prompt = prompt[:family.max_len(how.words) - STEPS]
-    wanted = answer(model, prompt)
-    ran = attnc(args, "run", spec, "--ids", "--beam=1", "--backend=jit",
-                f"--max-output={STEPS}", text=" ".join(map(str, prompt)) + "\n")
-    if ran.returncode:
-        raise Wrong(f"attnc run exits with {ran.returncode}: {ran.stderr}")
-    found = [int(x) for x in ran.stdout.split()]
-    if found[:len(wanted)] != wanted:
-        raise Wrong(f"{found} follow {prompt}, not {wanted}")
+        return prompt, STEPS
+    most = family.max_len(how.words)
+    short = how.words.get("original_max_position_embeddings", 0)
+    n = max(most - STEPS, short + 1 if short < most else 0)
+    return {"input_ids": prompt["input_ids"][:, :n]}, min(STEPS, most - n)
+
+
+def answer(model, prompt, steps):
+    """The ids of generate() as far as each choice is clear and no special id,
+    and whether a clear choice ends them."""
+    first = prompt["input_ids"].shape[1] if "input_ids" in prompt else 0
+    if model.config.is_encoder_decoder:
+        first = 1
+        prompt = dict(prompt, use_cache=False)  # T5's needs as many layers
+        # Ends an answer of any length, which says nothing of the model.
+        model.generation_config.forced_eos_token_id = None
+    out = transformers.GenerationMixin.generate(
+        model, **prompt, do_sample=False, max_new_tokens=steps, num_beams=1,
+        output_logits=True, output_scores=True, return_dict_in_generate=True)
+    ids = []
+    for row, score, token in zip(out.logits, out.scores,
+                                 out.sequences[0, first:].tolist()):
+        best = torch.topk(score[0], 2).values
+        if best[0] - best[1] < golden.MARGIN * row.abs().max():
+            break
+        if token in golden.special(model.config):
+            ends = model.generation_config.eos_token_id
+            return ids, token in (ends if isinstance(ends, list) else [ends])
+        ids.append(token)
+    return ids, False
+
+
+def lines_of(rows):
+    return "".join(" ".join(f"{x:.9g}" for x in row) + "\n"
+                   for row in rows.tolist())
+
+
+def compare_answer(args, family, how, wanted, spec, given, steps):
+    given = sides(family, how, given)
+    x = next(iter(given.values()))
+    text = lines_of(x) + "\n" if x.dim() == 2 else lines_of(x[None])
+    found = [int(id) for id in run_attnc(
+        args, spec, "--ids", "--beam=1", f"--max-output={steps}",
+        text=text).split()]
+    ids, ended = wanted
+    if found[:len(ids)] != ids or ended and len(found) > len(ids):
+        raise Wrong(f"{found} follow {text.strip()[:80]}, not {ids}"
+                    + (" and the end" if ended else ""))
 
 
 # ---- counts ----
@@ -214,9 +286,23 @@ def trial(args, family, r, how, folder):
         return "refused", error.split(" error: ", 1)[1]
     model = load(family, how, folder)
     for given in inputs_of(family, r, how):
-        compare(args, family, how, model, spec, given)
-    compare_answer(args, family, how, model, spec, given)
+        compare(args, family, how, result(family, model, given), spec, given)
+    if writes(family, how):
+        prompt, steps = prompt_of(family, how, given)
+        wanted = answer(model, prompt, steps)
+        compare_answer(args, family, how, wanted, spec, prompt, steps)
     return "right", None
+
+
+def check_drawn(args):
+    """Every family that import takes is drawn."""
+    drawn = {family.name for family in FAMILIES}
+    listed = json.loads(attnc(args, "import", "--families",
+                              "--format=json").stdout)
+    missing = [row["family"] for row in listed
+               if not row["missing"] and not drawn & set(row["model_type"])]
+    if missing:
+        sys.exit(f"nothing draws: {' '.join(missing)}")
 
 
 def count(args, family):
@@ -238,6 +324,13 @@ def count(args, family):
     return counts, reasons
 
 
+def quiet():
+    transformers.logging.set_verbosity(transformers.logging.CRITICAL)
+    transformers.logging.disable_progress_bar()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("attnc")
@@ -251,10 +344,8 @@ def main():
     unknown = set(args.families) - {f.name for f in FAMILIES}
     if unknown:
         sys.exit(f"unknown families: {' '.join(sorted(unknown))}")
-    transformers.logging.set_verbosity(transformers.logging.CRITICAL)
-    transformers.logging.disable_progress_bar()
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
+    check_drawn(args)
+    quiet()
     kinds = ("right", "refused", "wrong", "no model")
     total = collections.Counter()
     print(f"{'family':16}" + "".join(f"{kind:>10}" for kind in kinds))

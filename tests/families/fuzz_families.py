@@ -1,6 +1,16 @@
-"""What fuzz.py draws of each family: a Drawn, whose options are lists of
-values, one of which is taken, or functions of the random numbers and of the
-words so far."""
+"""What fuzz.py draws of each family of decoders: a Drawn, whose options are
+lists of values, one of which is taken, or functions of the random numbers and
+of the words so far.
+
+Not drawn is what transformers builds and cannot run, or computes without sense:
+GPT-J with rotary_dim None, whose wavelengths are the model's and not a head's;
+CodeGen with a number of heads that its four parts do not divide, or with
+rotary_dim None, which its config rejects; a partial_rotary_factor that turns an
+odd number of columns; Falcon with two norms before layers that are not parallel
+or of the old form; GPT-2 with attention to the rows of an encoder that it lacks;
+DeepSeek V2 with norm_topk_prob, which its class does not read, and its authors'
+does.
+"""
 import dataclasses
 
 BOOL = (False, True)
@@ -15,10 +25,11 @@ SPECIAL = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2)
 
 @dataclasses.dataclass
 class Drawn:
-    """name: of the family. models, config: classes of transformers. options:
+    """name: a model_type. models, config: classes of transformers. options:
     key -> values, or a function; drawn in this order. side: which ids attnc
-    reads; "both": of an encoder-decoder. longest: the key with the longest
-    input; less: rows of its table that no id uses (RoBERTa)."""
+    reads; "both": of an encoder-decoder. reads: ids, an image, or sound.
+    longest: the key with the longest input; less: rows of its table that no id
+    uses (RoBERTa). ends: the last id of the vocabulary ends an input (CLIP)."""
     name: str
     models: tuple
     config: str
@@ -27,9 +38,13 @@ class Drawn:
     longest: str = "max_position_embeddings"
     less: int = 0
     attention: str = "eager"
+    reads: str = "ids"
+    ends: bool = False
 
     def draw(self, r):
         words = dict(SPECIAL, vocab_size=r.randint(30, 60))
+        if self.reads == "image":
+            words = {}
         for key, option in self.options.items():
             value = option(r, words) if callable(option) else r.choice(option)
             if key.startswith("+"):
@@ -62,6 +77,13 @@ def any_width(r, words):
     return own_width(r, words) if r.random() < 0.5 else heads(r, words)
 
 
+def square(r, words):
+    """head_dim, and heads as wide as the model."""
+    found = heads(r, words)
+    found["head_dim"] = found["hidden_size"] // found["num_attention_heads"]
+    return found
+
+
 def equal_heads(r, words):
     found = heads(r, words)
     del found["num_key_value_heads"]
@@ -87,7 +109,10 @@ def rope_of(*kinds, partial=()):
                         mscale_all_dim=0.5)
             found.update({k: x for k, x in more.items() if r.random() < 0.4})
         if partial:
-            found["partial_rotary_factor"] = r.choice(partial)
+            d = words.get("head_dim") or (words["hidden_size"]
+                                          // words["num_attention_heads"])
+            found["partial_rotary_factor"] = r.choice(
+                [p for p in partial if int(d * p) > 0 and int(d * p) % 2 == 0])
         return found
     return rope
 
@@ -136,17 +161,18 @@ def causal(name, stem, options, config=None, models=None, **more):
 def llama(name, stem, width=any_width, rope=ANY_ROPE, acts=GATED,
           act="hidden_act", eps="rms_norm_eps", config=None, models=None,
           **options):
-    """What has Llama's words for its sizes."""
+    """What has Llama's words for its sizes. eps: "": the norms have none."""
     return causal(name, stem, {
         "num_hidden_layers": LAYERS, "max_position_embeddings": LONGEST,
         "intermediate_size": (11, 16, 33), "+width": width, act: acts,
-        eps: EPS, "tie_word_embeddings": BOOL, "rope_parameters": rope,
-        **options}, config, models)
+        **({eps: EPS} if eps else {}), "tie_word_embeddings": BOOL,
+        "rope_parameters": rope, **options}, config, models)
 
 
-def gpt(name, stem, models=None, longest="n_positions", **options):
+def gpt(name, stem, models=None, longest="n_positions", counts=(1, 2, 4),
+        **options):
     def width(r, words):
-        h = r.choice((1, 2, 4))
+        h = r.choice(counts)
         return dict(n_head=h, n_embd=h * r.choice((4, 6, 8)))
     return causal(name, stem, {
         "n_layer": LAYERS, longest: LONGEST, "+width": width,
@@ -179,6 +205,36 @@ def two_ropes(r, words):
                 full_attention=rope_of("default", "linear", "yarn")(r, words))
 
 
+def windows_or_none(r, words):
+    found = windows(r, words)
+    return found if r.random() < 0.7 else dict(
+        sliding_window=None,
+        layer_types=["full_attention"] * words["num_hidden_layers"])
+
+
+def glm4_moe(r, words):
+    groups = r.choice((1, 2))
+    return dict(
+        n_routed_experts=r.choice((4, 6)), num_experts_per_tok=2,
+        n_shared_experts=r.choice((1, 2)), n_group=groups,
+        topk_group=r.randint(1, groups), moe_intermediate_size=7,
+        first_k_dense_replace=r.randint(0, words["num_hidden_layers"]),
+        norm_topk_prob=r.choice(BOOL), use_qk_norm=r.choice(BOOL),
+        routed_scaling_factor=r.choice((1.0, 2.5)))
+
+
+def gpt_neo(r, words):
+    h, n = r.choice((1, 2, 4)), r.choice((1, 2))
+    kinds = r.choice((["global", "local"], ["local"], ["global"]))
+    return dict(num_heads=h, hidden_size=h * r.choice((4, 6)),
+                num_layers=n * len(kinds), attention_types=[[kinds, n]])
+
+
+def xglm(r, words):
+    h = r.choice((1, 2, 3))
+    return dict(attention_heads=h, d_model=h * r.choice((4, 6)))
+
+
 def longrope(r, words):
     """Phi 3's: factors for short and for long texts."""
     d = words.get("head_dim") or (words["hidden_size"]
@@ -200,10 +256,11 @@ def falcon(r, words):
     h = r.choice((1, 2, 4))
     found = dict(num_attention_heads=h, hidden_size=h * r.choice((4, 6, 8)),
                  new_decoder_architecture=r.choice(BOOL),
-                 num_ln_in_parallel_attn=r.choice((None, 1, 2)),
                  multi_query=r.choice(BOOL), parallel_attn=r.choice(BOOL),
                  bias=r.choice(BOOL), alibi=r.choice(BOOL))
     if found["new_decoder_architecture"]:
+        found["num_ln_in_parallel_attn"] = r.choice((None, 1, 2))
+        found["parallel_attn"] = True
         found["num_kv_heads"] = r.choice([k for k in (1, 2, 4) if h % k == 0])
     return found
 
@@ -285,17 +342,16 @@ DECODERS = [
           acts=("silu",), attention_bias=BOOL,
           **{"+window": windows, "+experts": local_experts}),
     llama("deepseek_v2", "DeepseekV2", deepseek, yarn_deep,
-          topk_method=("greedy", "group_limited_greedy")),
+          norm_topk_prob=(False,), topk_method=("greedy", "group_limited_greedy")),
     llama("deepseek_v3", "DeepseekV3", deepseek, yarn_deep,
           rope_interleave=BOOL),
     gpt("gpt2", "GPT2", ("GPT2LMHeadModel",) * 3 + ("GPT2Model",),
         scale_attn_weights=BOOL,
-        add_cross_attention=(False, False, False, False, False, True),
         scale_attn_by_inverse_layer_idx=(False, False, False, True)),
     gpt("gpt_bigcode", "GPTBigCode", multi_query=BOOL,
         scale_attn_weights=BOOL),
-    gpt("gptj", "GPTJ", rotary_dim=(4, 4, 2, None)),
-    gpt("codegen", "CodeGen", rotary_dim=(4, 4, 2, None)),
+    gpt("gptj", "GPTJ", rotary_dim=(4, 2)),
+    gpt("codegen", "CodeGen", counts=(4, 8), rotary_dim=(4, 2)),
     llama("gpt_neox", "GPTNeoX", equal_heads, rope_of(
         "default", "linear", partial=(0.25, 0.5, 1.0)), acts=PLAIN,
         eps="layer_norm_eps", use_parallel_residual=BOOL, attention_bias=BOOL),
@@ -313,125 +369,40 @@ DECODERS = [
         "n_layers": LAYERS, "max_seq_len": LONGEST, "+width": mpt,
         "layer_norm_epsilon": EPS, "tie_word_embeddings": BOOL},
         longest="max_seq_len"),
+    llama("cohere2", "Cohere2", heads, rope_of("default", "linear"),
+          eps="layer_norm_eps", attention_bias=BOOL, logit_scale=(0.0625, 1.0),
+          **{"+window": windows}),
+    llama("ernie4_5", "Ernie4_5", own_width, use_bias=BOOL),
+    llama("exaone", "Exaone", models=("LlamaForCausalLM",) * 3
+          + ("LlamaModel",), attention_bias=BOOL, mlp_bias=BOOL),
+    llama("exaone4", "Exaone4", **{"+window": windows_or_none}),
+    llama("glm4_moe", "Glm4Moe", own_width, rope_of(
+        "default", partial=(0.5, 1.0)), attention_bias=BOOL,
+        **{"+experts": glm4_moe}),
+    causal("gpt_neo", "GPTNeo", {
+        "max_position_embeddings": LONGEST, "+width": gpt_neo,
+        "intermediate_size": (None, 11), "window_size": (3, 5),
+        "activation_function": PLAIN, "layer_norm_epsilon": EPS,
+        "tie_word_embeddings": BOOL}),
+    llama("granitemoe", "GraniteMoe", heads, attention_bias=BOOL,
+          embedding_multiplier=(1.0, 3.0), logits_scaling=(1.0, 2.5),
+          residual_multiplier=(1.0, 0.375), attention_multiplier=(1.0, 0.4),
+          **{"+experts": local_experts}),
+    llama("helium", "Helium", square, attention_bias=BOOL, mlp_bias=BOOL),
+    llama("ministral", "Ministral", own_width, **{"+window": windows}),
+    llama("olmo", "Olmo", heads, eps="", attention_bias=BOOL,
+          clip_qkv=(None, 1.25)),
+    llama("olmoe", "Olmoe", heads, attention_bias=BOOL, num_experts=(2, 5),
+          num_experts_per_tok=(1, 2), norm_topk_prob=BOOL),
+    llama("seed_oss", "SeedOss", own_width, attention_bias=BOOL,
+          attention_out_bias=BOOL, mlp_bias=BOOL),
+    causal("xglm", "XGLM", {
+        "num_layers": LAYERS, "max_position_embeddings": LONGEST,
+        "+width": xglm, "ffn_dim": (11, 26), "activation_function": PLAIN,
+        "scale_embedding": BOOL, "tie_word_embeddings": BOOL}),
     causal("opt", "OPT", {
         "num_hidden_layers": LAYERS, "max_position_embeddings": LONGEST,
         "+width": opt, "ffn_dim": (11, 26), "activation_function": PLAIN,
         "enable_bias": BOOL, "tie_word_embeddings": BOOL,
         "layer_norm_elementwise_affine": (True, True, True, False)}),
 ]
-
-
-# ---- encoders ----
-TASKS = ("Model", "ForMaskedLM", "ForSequenceClassification",
-         "ForTokenClassification", "ForQuestionAnswering")
-
-
-def encoder(name, stem, less=0, **options):
-    def width(r, words):
-        h = r.choice((1, 2, 3))
-        return dict(num_attention_heads=h, hidden_size=h * r.choice((4, 5, 8)))
-    return Drawn(name, tuple(stem + task for task in TASKS),
-                 f"{stem}Config", {
-        "num_hidden_layers": LAYERS,
-        "max_position_embeddings": [n + less for n in LONGEST],
-        "+width": width, "intermediate_size": (11, 22), "hidden_act": PLAIN,
-        "layer_norm_eps": EPS, "num_labels": (1, 2, 5),
-        "tie_word_embeddings": BOOL, **options}, "source", less=less)
-
-
-def distilbert(r, words):
-    h = r.choice((1, 2, 3))
-    return dict(n_heads=h, dim=h * r.choice((4, 5, 8)))
-
-
-def modern(r, words):
-    n, h = words["num_hidden_layers"], r.choice((1, 2, 3))
-    found = dict(num_attention_heads=h, hidden_size=h * r.choice((4, 6, 8)),
-                 rope_parameters=dict(
-                     sliding_attention=rope_of("default")(r, words),
-                     full_attention=rope_of("default")(r, words)),
-                 global_attn_every_n_layers=r.choice((1, 2, 3)))
-    if r.random() < 0.4:
-        found["layer_types"] = r.choices(
-            ("sliding_attention", "full_attention"), k=n)
-    return found
-
-
-ENCODERS = [
-    encoder("bert", "Bert", type_vocab_size=(1, 2)),
-    encoder("roberta", "Roberta", less=2, type_vocab_size=(1, 2),
-            pad_token_id=(1,)),
-    encoder("xlm-roberta", "XLMRoberta", less=2, type_vocab_size=(1,),
-            pad_token_id=(1,)),
-    encoder("camembert", "Camembert", less=2, type_vocab_size=(1,),
-            pad_token_id=(1,)),
-    encoder("ernie", "Ernie", type_vocab_size=(2,), use_task_id=(False,)),
-    encoder("electra", "Electra", embedding_size=(8, 10, 12),
-            type_vocab_size=(2,)),
-    encoder("albert", "Albert", embedding_size=(9, 13), type_vocab_size=(2,),
-            num_hidden_groups=(1,)),
-    encoder("mpnet", "MPNet", less=2, pad_token_id=(1,),
-            relative_attention_num_buckets=(32,)),
-    Drawn("distilbert", tuple(f"DistilBert{t}" for t in TASKS),
-          "DistilBertConfig", {
-              "n_layers": LAYERS, "max_position_embeddings": LONGEST,
-              "+width": distilbert, "hidden_dim": (11, 22),
-              "activation": ("gelu", "relu", "gelu_new", "silu"),
-              "num_labels": (1, 2, 5), "tie_word_embeddings": BOOL,
-              "sinusoidal_pos_embds": BOOL}, "source"),
-    Drawn("modernbert", tuple(f"ModernBert{t}" for t in TASKS),
-          "ModernBertConfig", {
-              "num_hidden_layers": (1, 2, 4),
-              "max_position_embeddings": LONGEST, "+width": modern,
-              "intermediate_size": (11, 16), "hidden_activation": GATED,
-              "norm_eps": EPS, "norm_bias": BOOL, "attention_bias": BOOL,
-              "mlp_bias": BOOL, "decoder_bias": BOOL, "classifier_bias": BOOL,
-              "classifier_pooling": ("cls", "mean"),
-              "local_attention": (4, 8), "num_labels": (1, 3),
-              "tie_word_embeddings": BOOL, "classifier_activation":
-              ("gelu", "silu")}, "source"),
-    Drawn("nomic_bert", ("NomicBertModel",), "NomicBertConfig", {
-        "num_hidden_layers": LAYERS, "max_position_embeddings": LONGEST,
-        "+width": equal_heads, "intermediate_size": (11, 22),
-        "hidden_act": GATED, "layer_norm_eps": EPS, "type_vocab_size": (2,),
-        "rope_parameters": rope_of("default")}, "source"),
-]
-
-
-# ---- encoder-decoders ----
-def bart(name, stem, what="ForConditionalGeneration", **options):
-    def width(r, words):
-        d = r.choice((12, 18))
-        return dict(d_model=d, encoder_attention_heads=r.choice((1, 2, 3)),
-                    decoder_attention_heads=r.choice((1, 2, 3)))
-    return Drawn(name, (stem + what,), f"{stem}Config", {
-        "encoder_layers": LAYERS, "decoder_layers": LAYERS, "+width": width,
-        "encoder_ffn_dim": (11, 26), "decoder_ffn_dim": (11, 22),
-        "max_position_embeddings": LONGEST, "activation_function": PLAIN,
-        "scale_embedding": BOOL, "tie_word_embeddings": (True, True, False),
-        "decoder_start_token_id": (2,), **options}, "both")
-
-
-def t5(name, stem):
-    return Drawn(name, (f"{stem}ForConditionalGeneration",) * 2
-                 + (f"{stem}EncoderModel",), f"{stem}Config", {
-        "d_model": (12, 14), "d_kv": (4, 5), "d_ff": (11, 23),
-        "num_layers": LAYERS, "num_decoder_layers": LAYERS,
-        "num_heads": (1, 2, 3), "feed_forward_proj": (
-            "relu", "gated-gelu", "gated-silu", "gelu", "gated-relu"),
-        "layer_norm_epsilon": EPS, "tie_word_embeddings": BOOL,
-        "relative_attention_num_buckets": (8, 32),
-        "relative_attention_max_distance": (16, 128),
-        "decoder_start_token_id": (0,)}, "both")
-
-
-SEQ2SEQ = [
-    bart("bart", "Bart"), bart("mbart", "MBart"),
-    bart("pegasus", "Pegasus"), bart("blenderbot", "Blenderbot"),
-    bart("m2m_100", "M2M100"),
-    bart("marian", "Marian", "MTModel",
-         share_encoder_decoder_embeddings=(True, True, False)),
-    t5("t5", "T5"), t5("mt5", "MT5"),
-]
-
-FAMILIES = DECODERS + ENCODERS + SEQ2SEQ
