@@ -197,7 +197,7 @@ FAST := base/ tokenizer/ machine/ !targets_test spec/ graph/ passes/pass_test pl
         emit/emit_test exports_test emit/fragments/ emit/tile_test kernels_test activations_test \
         heads_test quantize_rows_test softmax_test spawn_test tier_test records/ \
         !records_cmd_test !records_faults_test engine/names_test one_tensor_test oracle/ torch/ \
-        import/ !check_test !families_test limits_test roofline_test diff/ draw/ tune_stats_test \
+        import/ !check_test !families_test !recorded_test limits_test roofline_test diff/ draw/ tune_stats_test \
         tune_report_test cost_coefficients_test draw_sweep_test runtime/ !packed_test !state_test \
         !runtime/quantize_test options_test run_input_test cli/*.cmd !compile_ !compare_usage !sweep_usage
 test-fast: $(B)/attnc ## the tests to run after each change
@@ -313,7 +313,7 @@ $(B)/g2p_errors: bench/g2p_errors.c
 golden: $(B)/attnc ## rewrite the golden files: review the difference
 	@B=$(B) sh tests/run.sh --rewrite
 # ONLY='gpt2 phi': families whose names begin so
-families-golden: build/families/ready ## tests/families, by transformers: review the difference
+families-golden: $(B)/attnc build/families/ready ## tests/families, by transformers: review the difference
 	build/families/bin/python tests/families/golden.py record --only $(ONLY)
 	build/families4/bin/python tests/families/golden.py config4 --only $(ONLY)
 	[ -n "$(ONLY)" ] || { build/families/bin/python tests/families/defaults.py config.json && \
@@ -321,6 +321,7 @@ families-golden: build/families/ready ## tests/families, by transformers: review
 	    build/families/bin/python tests/families/gguf_files.py && \
 	    build/families/bin/python tests/families/chats.py && \
 	    build/families/bin/python tests/families/lora.py && \
+	    build/families/bin/python tests/families/recorded.py $(B)/attnc && \
 	    build/families/bin/python tests/families/adapters.py && \
 	    build/families/bin/python tests/families/texts.py tests/families/texts && \
 	    build/families4/bin/python tests/tokenizers/slow.py record; }

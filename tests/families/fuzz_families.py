@@ -2,14 +2,16 @@
 lists of values, one of which is taken, or functions of the random numbers and
 of the words so far.
 
-Not drawn is what transformers builds and cannot run, or computes without sense:
-GPT-J with rotary_dim None, whose wavelengths are the model's and not a head's;
-CodeGen with a number of heads that its four parts do not divide, or with
-rotary_dim None, which its config rejects; a partial_rotary_factor that turns an
-odd number of columns; Falcon with two norms before layers that are not parallel
-or of the old form; GPT-2 with attention to the rows of an encoder that it lacks;
-DeepSeek V2 with norm_topk_prob, which its class does not read, and its authors'
-does.
+Not drawn is what transformers cannot run, or computes without sense:
+
+- GPT-J with rotary_dim None: the wavelengths are the model's and not a head's.
+- CodeGen with rotary_dim None, which its config rejects, or with a number of
+  heads that its four parts do not divide.
+- A partial_rotary_factor that turns an odd number of columns.
+- Falcon with two norms before layers of the old form, or not parallel ones.
+- GPT-2 with attention to an encoder that it does not have.
+- DeepSeek V2 with norm_topk_prob: its class does not read the key, and the code
+  of its authors does.
 """
 import dataclasses
 
@@ -342,7 +344,8 @@ DECODERS = [
           acts=("silu",), attention_bias=BOOL,
           **{"+window": windows, "+experts": local_experts}),
     llama("deepseek_v2", "DeepseekV2", deepseek, yarn_deep,
-          norm_topk_prob=(False,), topk_method=("greedy", "group_limited_greedy")),
+          norm_topk_prob=(False,),
+          topk_method=("greedy", "group_limited_greedy")),
     llama("deepseek_v3", "DeepseekV3", deepseek, yarn_deep,
           rope_interleave=BOOL),
     gpt("gpt2", "GPT2", ("GPT2LMHeadModel",) * 3 + ("GPT2Model",),
