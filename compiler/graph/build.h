@@ -55,7 +55,13 @@ int64_t width_of(const Build *b, int x);
 /* Adds x W^T, plus b if `bias` is set. The last node is named `word`. */
 int put_linear(Build *b, int x, int64_t out, bool bias, const char *word);
 int put_norm(Build *b, int x, const char *word);
-int put_head_norm(Build *b, int x, int64_t heads, const char *word);
+/* Normalises each head by itself. `each` gives each head weights of its own,
+ * which are tensors of their own: WORD.{e}.weight. */
+int put_head_norm(Build *b, int x, int64_t heads, bool each, const char *word);
+/* Adds `parts` tensors of this shape as one constant. Their names are
+ * `pattern` with a number in the place of {e}. */
+int put_parts(Build *b, int64_t parts, int64_t rows, int64_t columns,
+              const char *word, const char *pattern);
 
 char *build_join(Build *b, const char *head, const char *tail);
 /* Places later nodes in this entry and stack, outside the layers. */

@@ -8,25 +8,17 @@
 static int put_experts(Build *b, int64_t rows, int64_t columns,
                        const char *word)
 {
-    const bool matrix = columns > 0;
-    Node n = { .op = OpWeight,
-               .type = { .rank = matrix ? 3 : 2,
-                         .dim = { { .c = b->s->ffn_experts },
-                                  { .c = rows },
-                                  { .c = columns } } },
-               .parts = b->s->ffn_experts,
-               .readers = matrix ? ReadByProduct : 0 };
-    const char *suffix = matrix ? ".weight" : ".bias";
-    const int node = put_node(b, n, build_join(b, word, suffix));
+    Arena *a = b->g->arena;
+    if (columns == 0)
+        return put_parts(b, b->s->ffn_experts, rows, 0,
+                         arena_printf(a, "experts.%s.bias", word),
+                         arena_printf(a, "experts.{e}.%s.bias", word));
+    const int node = put_parts(b, b->s->ffn_experts, rows, columns,
+                               build_join(b, "experts.", word),
+                               arena_printf(a, "experts.{e}.%s.weight", word));
     Node *put = &b->g->nodes.at[node];
-    put->word = word;
-    put->name = graph_name(b->g->arena, put,
-                           arena_printf(b->g->arena, "experts.{e}.%s%s", word,
-                                        suffix));
-    put->word = matrix ? build_join(b, "experts.", word)
-                       : arena_printf(b->g->arena, "experts.%s.bias", word);
-    if (matrix)
-        put->type.elem = (Elem)spec_dtype(b->s, put->name, n.readers);
+    put->readers = ReadByProduct;
+    put->type.elem = (Elem)spec_dtype(b->s, put->name, put->readers);
     return node;
 }
 

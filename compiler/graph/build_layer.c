@@ -58,8 +58,8 @@ static int prepare_heads(Build *b, int x, Projection which)
     const Spec *s = b->s;
     int64_t heads = heads_of(b, which);
     const char *norm = build_join(b, projection[which], "_norm");
-    if (s->norm_qk == QkHeads)
-        x = put_head_norm(b, x, heads, norm);
+    if (s->norm_qk == QkHeads || s->norm_qk == QkEach)
+        x = put_head_norm(b, x, heads, s->norm_qk == QkEach, norm);
     else if (s->norm_qk == QkWidth)
         x = put_norm(b, x, norm);
     return put_turned(b, x, heads, which == Wq ? PartQuery : PartKey,

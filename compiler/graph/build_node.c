@@ -1,4 +1,6 @@
 /* build_node.c: adds nodes to the graph under construction and names them. */
+#include <string.h>
+
 #include "graph/build.h"
 
 /* Adds a node named `word` at the current place of `b`. Only the full name ends
@@ -144,27 +146,55 @@ int put_linear(Build *b, int x, int64_t out, bool bias, const char *word)
     return put_binary(b, OpBias, y, v, word);
 }
 
-/* Adds a norm over d columns: gamma, and beta if the spec has it. */
-static int norm_of(Build *b, Node n, int64_t d, const char *word)
+int put_parts(Build *b, int64_t parts, int64_t rows, int64_t columns,
+              const char *word, const char *pattern)
+{
+    const Node n = {
+        .op = OpWeight,
+        .type = { .rank = columns > 0 ? 3 : 2,
+                  .dim = { { .c = parts }, { .c = rows }, { .c = columns } } },
+        .parts = parts
+    };
+    const int node = put_node(b, n, word);
+    Node *put = &b->g->nodes.at[node];
+    put->name = graph_name(b->g->arena, put, pattern);
+    return node;
+}
+
+/* Adds gamma or beta of a norm: d columns, or those of each of `parts` heads.
+ * `tail` is .weight or .bias. */
+static int factor(Build *b, int64_t parts, int64_t d, const char *word,
+                  const char *tail)
+{
+    const bool gamma = !strcmp(tail, ".weight");
+    if (!parts)
+        return gamma ? put_weight(b, d, 0, word) : put_bias(b, d, word);
+    return put_parts(b, parts, d, 0, gamma ? word : build_join(b, word, tail),
+                     arena_printf(b->g->arena, "%s.{e}%s", word, tail));
+}
+
+/* Adds a norm over d columns: gamma, and beta if the spec has it. `parts`: the
+ * number of heads that have a gamma of their own, or 0. */
+static int norm_of(Build *b, Node n, int64_t parts, int64_t d, const char *word)
 {
     b->field = "norm.type";
     n.norm = b->s->norm_type;
     n.eps = b->s->norm_eps;
     n.nin = 2;
-    n.in[1] = put_weight(b, d, 0, word);
+    n.in[1] = factor(b, parts, d, word, ".weight");
     if (n.norm == NormLayer && b->s->norm_bias)
-        n.in[n.nin++] = put_bias(b, d, word);
+        n.in[n.nin++] = factor(b, parts, d, word, ".bias");
     return put_node(b, n, word);
 }
 
 int put_norm(Build *b, int x, const char *word)
 {
-    return norm_of(b, (Node){ .op = OpNorm, .in = { x } }, width_of(b, x),
+    return norm_of(b, (Node){ .op = OpNorm, .in = { x } }, 0, width_of(b, x),
                    word);
 }
 
-int put_head_norm(Build *b, int x, int64_t heads, const char *word)
+int put_head_norm(Build *b, int x, int64_t heads, bool each, const char *word)
 {
     Node n = { .op = OpHeadNorm, .in = { x }, .heads = heads };
-    return norm_of(b, n, width_of(b, x) / heads, word);
+    return norm_of(b, n, each ? heads : 0, width_of(b, x) / heads, word);
 }

@@ -255,7 +255,14 @@ static bool shape_head_norm(const Graph *g, Node *n)
 {
     n->type = *in(g, n, 0);
     Dim width = { .c = head_width(n, &n->type) };
-    return width.c > 0 && has_factors(g, n, 1, width);
+    const Dim heads = { .c = n->heads };
+    if (in(g, n, 1)->rank == 1) /* shared by all heads */
+        return width.c > 0 && has_factors(g, n, 1, width);
+    for (int k = 1; k < n->nin; k++)
+        if (!is_matrix(in(g, n, k)) || !same_dim(in(g, n, k)->dim[0], heads)
+            || !same_dim(in(g, n, k)->dim[1], width))
+            return false;
+    return width.c > 0;
 }
 
 static bool shape_rotate(const Graph *g, Node *n)

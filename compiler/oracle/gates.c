@@ -151,12 +151,14 @@ static void gate_norm(const Interp *in, const Node *n, double *out)
     const int g = add ? 2 : 1;
     Matrix x = interp_in(in, n, 0);
     const double *rest = add ? interp_in(in, n, 1).at : NULL;
-    const double *gamma = interp_in(in, n, g).at;
+    const Matrix gamma = interp_in(in, n, g);
+    const int64_t gammas = gamma.rows * gamma.cols;
     const double *beta = n->nin > g + 1 ? interp_in(in, n, g + 1).at : NULL;
     const int64_t d = n->op == OpHeadNorm ? x.cols / n->heads : x.cols;
     for (int64_t i = 0; i < x.rows * x.cols; i += d)
-        norm_size(&(NormRow){ n, x.at + i, rest ? rest + i : NULL, gamma, beta,
-                              d },
+        norm_size(&(NormRow){ n, x.at + i, rest ? rest + i : NULL,
+                              gamma.at + i % gammas,
+                              beta ? beta + i % gammas : NULL, d },
                   out + i);
 }
 

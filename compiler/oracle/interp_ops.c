@@ -245,12 +245,18 @@ void eval_add_norm(const Interp *in, const Node *n, double *out)
     norm_rows(in, n, 2, out, x.rows, x.cols);
 }
 
-/* Each head of a row is normalised separately. */
+/* Each head of a row is normalised separately. Gamma and beta have a row for
+ * each head, or one for all. */
 void eval_head_norm(const Interp *in, const Node *n, double *out)
 {
-    Matrix x = interp_in(in, n, 0);
+    const Matrix x = interp_in(in, n, 0), gamma = interp_in(in, n, 1);
+    const double *beta = n->nin > 2 ? interp_in(in, n, 2).at : NULL;
+    const int64_t d = x.cols / n->heads;
     memcpy(out, x.at, (size_t)size_of(x) * sizeof *out);
-    norm_rows(in, n, 1, out, x.rows * n->heads, x.cols / n->heads);
+    for (int64_t i = 0; i < x.rows * n->heads; i++) {
+        const int64_t at = i * d % size_of(gamma);
+        norm_row(n, out + i * d, d, gamma.at + at, beta ? beta + at : NULL);
+    }
 }
 
 void eval_l2_norm(const Interp *in, const Node *n, double *out)

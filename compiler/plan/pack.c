@@ -243,7 +243,8 @@ static PackLayout wanted(const Plan *p, const Node *n, int k)
         return PackVector;
     if ((columns && k == 1) || dtype_is_integer(dtype_of(type)))
         return PackPanels;
-    return type.rank == 2 ? PackRows : PackVector;
+    return type.rank == 2 && !node_at(p, n->in[k])->parts ? PackRows
+                                                          : PackVector;
 }
 
 static bool is_const(const Plan *p, int node)

@@ -79,7 +79,7 @@ typedef struct {
 } NormalizerForm;
 extern const NormalizerForm normalizer_form[Normalizers];
 /* norm of queries and keys: over each head's columns, or over all columns */
-typedef enum { QkNone, QkHeads, QkWidth } NormQk;
+typedef enum { QkNone, QkHeads, QkWidth, QkEach } NormQk;
 typedef enum {
 #define ACT(name, ...) Act##name,
 #include "spec/fields/activations.h"

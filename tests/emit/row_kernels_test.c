@@ -15,7 +15,7 @@
 
 #define EPS 0x1p-23
 
-enum { Rows = 3, Ld = 200, Size = 130 * Ld };
+enum { Rows = 3, Ld = 200, Size = 130 * Ld, Apart = 80 };
 
 static const char *const kernels[] = { "rms_norm_rows",
                                        "add_rms_norm_rows",
@@ -49,8 +49,9 @@ static void expect(int64_t at, double value, double tolerance)
 /* ---- norms ---- */
 
 /* Expects d elements at `at`: x + share r, scaled by gamma, plus beta if
- * present. */
-static void expect_norm(int64_t at, double share, bool rms, bool has_beta)
+ * present; both begin at element `own` of theirs. */
+static void expect_norm(int64_t at, int64_t own, double share, bool rms,
+                        bool has_beta)
 {
     double mean = 0, square = 0, most = 0;
     double t[Ld];
@@ -63,7 +64,8 @@ static void expect_norm(int64_t at, double share, bool rms, bool has_beta)
         square += (t[j] - mean) * (t[j] - mean) / (double)d;
     const double scale = 1 / sqrt(square + (double)1e-5f);
     for (int64_t j = 0; j < d; j++) {
-        const double g = gamma_[j], b = has_beta ? (double)beta_[j] : 0;
+        const double g = gamma_[own + j];
+        const double b = has_beta ? (double)beta_[own + j] : 0;
         const double value = (t[j] - mean) * scale * g;
         expect(at + j, value + b,
                8 * EPS * (fabs(value) + fabs(b) + fabs(most * scale * g)));
@@ -80,7 +82,8 @@ typedef void AddNorm(float *, int64_t, const float *, int64_t, const float *,
                      int64_t, const float *, const float *, int64_t, int64_t,
                      float);
 typedef void HeadNorm(float *, int64_t, const float *, int64_t, const float *,
-                      const float *, int64_t, int64_t, int64_t, float, int64_t);
+                      const float *, int64_t, int64_t, int64_t, int64_t, float,
+                      int64_t);
 
 static void run_rms(void)
 {
@@ -107,7 +110,7 @@ static void run_add_plain(void)
 static void expect_rows(double share, bool rms)
 {
     for (int64_t i = 0; i < Rows; i++)
-        expect_norm(i * Ld, share, rms, false);
+        expect_norm(i * Ld, 0, share, rms, false);
 }
 
 static void expect_rms(void)
@@ -128,35 +131,51 @@ static void expect_add_plain(void)
 }
 
 /* Two heads in a row. */
-static void run_heads(const float *beta, int64_t rms)
+static void run_heads(const float *beta, int64_t apart, int64_t rms)
 {
-    ((HeadNorm *)kernel("head_norm_rows"))(y, Ld, in, Ld, gamma_, beta, Rows, 2,
-                                           d, 1e-5f, rms);
+    ((HeadNorm *)kernel("head_norm_rows"))(y, Ld, in, Ld, gamma_, beta, apart,
+                                           Rows, 2, d, 1e-5f, rms);
 }
 
 static void run_head_rms(void)
 {
-    run_heads(NULL, 1);
+    run_heads(NULL, 0, 1);
 }
 static void run_head_norm(void)
 {
-    run_heads(beta_, 0);
+    run_heads(beta_, 0, 0);
+}
+static void run_each_rms(void)
+{
+    run_heads(NULL, Apart, 1);
+}
+static void run_each_norm(void)
+{
+    run_heads(beta_, Apart, 0);
 }
 
-static void expect_heads(bool rms)
+static void expect_heads(int64_t apart, bool rms)
 {
     for (int64_t i = 0; i < Rows; i++)
         for (int64_t h = 0; h < 2; h++)
-            expect_norm(i * Ld + h * d, 0, rms, !rms);
+            expect_norm(i * Ld + h * d, h * apart, 0, rms, !rms);
 }
 
 static void expect_head_rms(void)
 {
-    expect_heads(true);
+    expect_heads(0, true);
 }
 static void expect_head_norm(void)
 {
-    expect_heads(false);
+    expect_heads(0, false);
+}
+static void expect_each_rms(void)
+{
+    expect_heads(Apart, true);
+}
+static void expect_each_norm(void)
+{
+    expect_heads(Apart, false);
 }
 
 static void run_l2(void)
@@ -342,6 +361,8 @@ static const struct Case {
     { "add_norm_rows", run_add_plain, expect_add_plain, true },
     { "head_norm_rows, rms", run_head_rms, expect_head_rms, true },
     { "head_norm_rows", run_head_norm, expect_head_norm, true },
+    { "head_norm_rows, each, rms", run_each_rms, expect_each_rms, true },
+    { "head_norm_rows, each", run_each_norm, expect_each_norm, true },
     { "l2_norm_rows", run_l2, expect_l2, true },
     { "rotate_row_halves", run_halves, expect_halves, true },
     { "rotate_row_interleaved", run_interleaved, expect_interleaved, true },

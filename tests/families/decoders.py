@@ -193,11 +193,18 @@ FAMILIES = [
     causal("stablelm-parallel", "StableLm",
            dict(LLAMA, use_parallel_residual=True, tie_word_embeddings=True),
            theta(partial_rotary_factor=0.34)),
+    causal("stablelm-norms", "StableLm", dict(
+        TINY, layer_norm_eps=1e-3, qk_layernorm=True, num_attention_heads=4,
+        num_key_value_heads=2, hidden_size=16), theta(
+        partial_rotary_factor=0.5)),
     causal("starcoder2", "Starcoder2",
            dict(LLAMA, hidden_size=16, intermediate_size=17,
                 sliding_window=5), theta(999999.0), dtype="float64"),
     causal("cohere", "Cohere", dict(LLAMA, layer_norm_eps=1e-3,
                                     logit_scale=0.25), theta(500000.0)),
+    causal("cohere-norms", "Cohere", dict(
+        TINY, layer_norm_eps=1e-3, use_qk_norm=True, num_attention_heads=4,
+        num_key_value_heads=2, hidden_size=16), theta(500000.0)),
     llama("llama"),
     llama("llama-3", theta(500000.0, "llama3", factor=8.0, low_freq_factor=1.0,
                            high_freq_factor=4.0,

@@ -66,12 +66,6 @@ static const Refused all[] = {
     { "llama", "{\"model_type\": \"qwen2_vl\"}",
       MISSING("qwen2_vl", "an input of pictures beside text") },
     /* a key of a known family */
-    { "cohere", "{\"use_qk_norm\": true}",
-      MISSING("cohere", "a norm of queries and keys with weights for each "
-              "head") },
-    { "stablelm", "{\"qk_layernorm\": true}",
-      MISSING("stablelm", "a norm of queries and keys with weights for each "
-              "head") },
     { "gemma", "{\"hidden_activation\": \"relu\"}",
       MISSING("gemma", "another activation") },
     { "gemma", "{\"use_bidirectional_attention\": true}",

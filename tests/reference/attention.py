@@ -96,6 +96,10 @@ def self_attention(v, w, name, x, longest, prefix=0, files=None):
         if v["norm.qk"] is True:
             q = norm(v, w, name + "q_norm", q)
             k = norm(v, w, name + "k_norm", k)
+        if v["norm.qk"] == "each":
+            q, k = (np.stack([norm(v, w, f"{name}{c}_norm.{i}", head)
+                              for i, head in enumerate(x)])
+                    for c, x in (("q", q), ("k", k)))
         if rotary:
             q, k = rotate(v, q, longest), rotate(v, k, longest)
     seen = mask(v["masking"], len(x), len(x), prefix, files)

@@ -192,7 +192,7 @@ def rest(d, s, kind):
         if d.often(0.08):
             s["norm." + key] = False
     if d.often(0.2) and "attention.latent.kv_rank" not in s:
-        s["norm.qk"] = d.choice([True, "width"])
+        s["norm.qk"] = d.choice([True, "width", "each"])
     if d.often(0.15):
         s["residual.scale"] = d.number(0.3, 2)
     if d.often(0.06) and kind == "encoder-decoder":

@@ -290,6 +290,8 @@ static inline void form_norm(RandomForm *f)
                           : "1.0e-6";
     const char *parallel = "false";
     int64_t d_k = f->d_k[only_side(f)];
+    RandomSpec of = *r; /* a stream of its own: later draws stay unchanged */
+    of.state *= 0x9e3779b97f4a7c15u;
 
     if (both_sides(f) && f->d_k[1] < d_k)
         d_k = f->d_k[1];
@@ -306,7 +308,7 @@ static inline void form_norm(RandomForm *f)
              f->rms ? "rms" : "layer", place, WORD(r, least, "1.0e-3"),
              f->rms ? "false" : yes_no(r), yes_no(r), yes_no(r),
              !f->qk    ? "false"
-             : coin(r) ? "true"
+             : coin(r) ? WORD(&of, "true", "each")
                        : "width",
              f->norm1 ? "true" : "false", one_in(f, 6) ? "false" : "true"));
     if (in_front && !both_sides(f))

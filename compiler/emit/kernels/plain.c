@@ -364,6 +364,26 @@ static void rms_norm(float *y, const float *x, const float *gamma, int rows,
     }
 }
 
+//: kernel layer_norms needs: layer_norm
+/* Does this with a gamma and a beta for each head of a row. */
+static void layer_norms(float *y, const float *x, const float *gamma,
+                        const float *beta, int rows, int heads, int d,
+                        float eps)
+{
+    for (int i = 0; i < rows; i++)
+        layer_norm(y + i * d, x + i * d, gamma + i % heads * d,
+                   beta ? beta + i % heads * d : NULL, 1, d, eps);
+}
+
+//: kernel rms_norms needs: rms_norm
+/* Does this with a gamma for each head of a row. */
+static void rms_norms(float *y, const float *x, const float *gamma, int rows,
+                      int heads, int d, float eps)
+{
+    for (int i = 0; i < rows; i++)
+        rms_norm(y + i * d, x + i * d, gamma + i % heads * d, 1, d, eps);
+}
+
 //: kernel l2_norm needs: row_squares
 /* Computes x / max(|x|, eps) of each row. */
 static void l2_norm(float *y, const float *x, int rows, int d, float eps)

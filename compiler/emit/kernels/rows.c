@@ -36,17 +36,24 @@ static void add_rms_norm_rows(float *y, int64_t ldy, const float *x,
 }
 
 //: kernel head_norm_rows needs: norm_rows rms_norm_rows
-/* Normalises each head of each row by itself [Henry et al. 2020]: d elements,
- * one gamma and beta for all. rms omits mean and beta; beta may be NULL. */
+/* Normalises each head of each row by itself [Henry et al. 2020]: d elements.
+ * The gammas and betas of heads are `apart` floats apart; 0: all share one. rms
+ * omits mean and beta; beta may be NULL. */
 static void head_norm_rows(float *y, int64_t ldy, const float *x, int64_t ldx,
-                           const float *gamma, const float *beta, int64_t rows,
-                           int64_t heads, int64_t d, float eps, int64_t rms)
+                           const float *gamma, const float *beta, int64_t apart,
+                           int64_t rows, int64_t heads, int64_t d, float eps,
+                           int64_t rms)
 {
+    const int64_t some = apart ? 1 : heads;
     for (int64_t i = 0; i < rows; i++) {
-        if (rms)
-            rms_norm_rows(y, d, x, d, gamma, heads, d, eps);
-        else
-            norm_rows(y, d, x, d, gamma, beta, heads, d, eps);
+        for (int64_t h = 0; h < heads; h += some) {
+            const float *g = gamma + h * apart;
+            const float *b = beta ? beta + h * apart : beta;
+            if (rms)
+                rms_norm_rows(y + h * d, d, x + h * d, d, g, some, d, eps);
+            else
+                norm_rows(y + h * d, d, x + h * d, d, g, b, some, d, eps);
+        }
         y += ldy;
         x += ldx;
     }

@@ -182,8 +182,12 @@ static void plain_norm(Plain *p, Emit *e, int node)
     const bool adds = n->op == OpAddNorm;
     if (adds)
         PLAIN_CALL(p, e, node, "add");
-    PLAIN_CALL(p, e, node, n->norm == NormRms ? "rms_norm" : "layer_norm", "x",
-               adds ? plain_value(p, node) : plain_argument(p, node, "x"));
+    const bool each = n->op == OpHeadNorm && node_at(p->g.p, n->in[1])->parts;
+    PLAIN_CALL(p, e, node,
+               n->norm == NormRms ? each ? "rms_norms" : "rms_norm"
+               : each             ? "layer_norms"
+                                  : "layer_norm",
+               "x", adds ? plain_value(p, node) : plain_argument(p, node, "x"));
 }
 
 static void plain_rotate(Plain *p, Emit *e, int node)

@@ -179,13 +179,16 @@ void emit_head_norm(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[1].c / n->heads;
+    const bool each = node_at(g->p, n->in[1])->parts > 0;
     put_call(e, use_kernel(g->kernels, "head_norm_rows"),
              arena_printf(g->a,
-                          "%s, %lld, %s, %lld, %s%s%s, %lld, %lld, %s, %d",
+                          "%s, %lld, %s, %lld, %s%s%lld, %s, %lld, %lld, %s, "
+                          "%d",
                           part_at(g, node), stride_of(g, node),
                           part_at(g, n->in[0]), stride_of(g, n->in[0]),
                           vectors(g, n, 1, n->nin), n->nin == 2 ? "0, " : "",
-                          some_rows(g, n), (long long)n->heads, (long long)d,
+                          (long long)(each ? round16(d) : 0), some_rows(g, n),
+                          (long long)n->heads, (long long)d,
                           c_float(g->a, n->eps), n->norm == NormRms),
              ";");
 }

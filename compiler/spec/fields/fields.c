@@ -81,7 +81,8 @@ static const char *const normalizers[] = {
 };
 static const char *const residuals[] = { "add", "none", NULL };
 static const char *const learned[] = { "none", "scalar", "columns", NULL };
-static const char *const qk_norms[] = { "false", "true", "width", NULL };
+static const char *const qk_norms[] = { "false", "true", "width", "each",
+                                        NULL };
 static const char *const parallels[] = { "false", "shared", "separate", NULL };
 static const char *const ffns[] = { "dense", "none", "experts", NULL };
 static const char *const routings[] = { "before", "after", "sigmoid", NULL };

@@ -27,7 +27,7 @@ BOOL("norm.ffn", norm_ffn, Model, "true", NULL,
      "x itself, also with parallel: shared."),
 ENUM("norm.qk", norm_qk, qk_norms, Model, "false", NULL,
      "Queries and keys are normalised: true, each head by itself; width, all "
-     "heads as one row."),
+     "heads as one row; each, each head by itself and by weights of its own."),
 SPREAD("residual", WORDS("residual.type"), Model,
        "A part of a layer is added to the rows that it reads, or replaces "
        "them."),

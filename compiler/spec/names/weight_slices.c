@@ -126,6 +126,16 @@ static const Spec *of_layer(const Spec *s, const char *ours)
     return s->layer[side][layer];
 }
 
+/* Returns the number of weights that stand in the place of {e}: experts, or
+ * heads of a norm. */
+static int64_t numbered(const Spec *s, const char *ours)
+{
+    const SpecSide *p = side_of(s, ours);
+    return strstr(ours, ".q_norm.") ? p->h
+         : strstr(ours, ".k_norm.") ? p->h_kv
+                                    : s->ffn_experts;
+}
+
 bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
                       FileTensor *out)
 {
@@ -147,7 +157,7 @@ bool spec_file_tensor(Arena *a, const Spec *s, const char *ours,
     out->add = add ? (float)add->add : 0;
     out->name = spec_file_name(a, s, ours);
     if (names_stacked(n)) {
-        out->slices = of_layer(s, ours)->ffn_experts;
+        out->slices = numbered(of_layer(s, ours), ours);
         out->slice = strtol(m.expert, NULL, 10);
     }
     if (!n || !n->nparts || (bias && n->by_columns))

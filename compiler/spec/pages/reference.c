@@ -208,6 +208,7 @@ static const char canonical[] =
     "- norm1 is the norm of self-attention, norm2 of the feed-forward network,\n"
     "  norm3 of cross-attention. norm follows the last layer. The names with _after\n"
     "  are the second norms of norm.place both.\n"
+    "- q_norm.{e} and k_norm.{e} are the norms of head e with norm.qk each.\n"
     "- scale1 to scale3 are the numbers of residual.learned, with the numbers of\n"
     "  the norms.\n"
     "- A gated network is w2 (f(w1 x) * (w3 x)).\n"
