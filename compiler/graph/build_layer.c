@@ -52,18 +52,26 @@ static int split(Build *b, int x, Projection which)
     return put_node(b, n, build_join(b, projection[which], ".heads"));
 }
 
+static int norm_heads(Build *b, int x, Projection which)
+{
+    const NormQk qk = b->s->norm_qk;
+    const char *word = build_join(b, projection[which], "_norm");
+    if (qk == QkNone)
+        return x;
+    return qk == QkWidth ? put_norm(b, x, word)
+                         : put_head_norm(b, x, heads_of(b, which),
+                                         qk == QkEach, word);
+}
+
 /* Adds the norms and rotation of self-attention's queries or keys. */
 static int prepare_heads(Build *b, int x, Projection which)
 {
-    const Spec *s = b->s;
-    int64_t heads = heads_of(b, which);
-    const char *norm = build_join(b, projection[which], "_norm");
-    if (s->norm_qk == QkHeads || s->norm_qk == QkEach)
-        x = put_head_norm(b, x, heads, s->norm_qk == QkEach, norm);
-    else if (s->norm_qk == QkWidth)
-        x = put_norm(b, x, norm);
-    return put_turned(b, x, heads, which == Wq ? PartQuery : PartKey,
-                      projection[which]);
+    const int part = which == Wq ? PartQuery : PartKey;
+    const bool rotated = b->s->norm_qk_rotated;
+    if (!rotated)
+        x = norm_heads(b, x, which);
+    x = put_turned(b, x, heads_of(b, which), part, projection[which]);
+    return rotated ? norm_heads(b, x, which) : x;
 }
 
 /* Adds the layer to the cache for its keys and values, and returns that cache.

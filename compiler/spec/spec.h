@@ -319,6 +319,7 @@ struct Spec {
     LAYER bool norm_attention; /* the attention sublayer has a norm */
     LAYER bool norm_ffn;
     LAYER NormQk norm_qk;
+    LAYER bool norm_qk_rotated; /* after rotary positions, not before */
     LAYER ResidualType residual;
     LAYER double residual_scale; /* s in x + s f(x); 1: none */
     LAYER ResidualLearned residual_learned;

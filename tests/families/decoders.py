@@ -197,6 +197,9 @@ FAMILIES = [
         TINY, layer_norm_eps=1e-3, qk_layernorm=True, num_attention_heads=4,
         num_key_value_heads=2, hidden_size=16), theta(
         partial_rotary_factor=0.5)),
+    causal("hunyuan", "HunYuanDenseV1", tiny(
+        head_dim=6, attention_bias=True), theta(
+        kind="dynamic", alpha=50.0, factor=1.0)),
     causal("starcoder2", "Starcoder2",
            dict(LLAMA, hidden_size=16, intermediate_size=17,
                 sliding_window=5), theta(999999.0), dtype="float64"),

@@ -70,7 +70,7 @@ static const struct {
       "transformers 4 scales" },
     { "nomic-bert", "{\"rotary_scaling_factor\": 2}", "scaled rotary" },
     { "bert", "{\"model_type\": \"modernbert-decoder\"}", "layers differ" },
-    { "bert", "{\"model_type\": \"hunyuan_v1_dense\"}", "after rotary" },
+    { "bert", "{\"model_type\": \"hunyuan_v1_moe\"}", "after rotary" },
     { "bert", "{\"model_type\": \"apertus\"}", "learned numbers" },
     { "bert", "{\"model_type\": \"ministral3\"}", "with their position" },
     { "bert", "{\"model_type\": \"dinov2_with_registers\"}", "registers" },

@@ -80,6 +80,18 @@ def project(v, w, name, which, x, width):
     return x if which == "o" else clipped(v, x)
 
 
+def norm_heads(v, w, name, x):
+    if v["norm.qk"] is True:
+        return norm(v, w, name, x)
+    if v["norm.qk"] == "width":
+        rows = x.transpose(1, 0, 2).reshape(x.shape[1], -1)
+        return heads_of(norm(v, w, name, rows), len(x))
+    if v["norm.qk"] == "each":
+        return np.stack([norm(v, w, f"{name}.{i}", head)
+                         for i, head in enumerate(x)])
+    return x
+
+
 def self_attention(v, w, name, x, longest, prefix=0, files=None):
     h, h_kv, d_k, d_v = v["h"], v["h_kv"], v["d_k"], v["d_v"]
     rotary = v["positions.type"] == "rotary"
@@ -89,18 +101,12 @@ def self_attention(v, w, name, x, longest, prefix=0, files=None):
         q = project(v, w, name, "q", x, h * d_k)
         k = project(v, w, name, "k", x, h_kv * d_k)
         val = project(v, w, name, "v", x, h_kv * d_v)
-        if v["norm.qk"] == "width":
-            q = norm(v, w, name + "q_norm", q)
-            k = norm(v, w, name + "k_norm", k)
         q, k, val = heads_of(q, h), heads_of(k, h_kv), heads_of(val, h_kv)
-        if v["norm.qk"] is True:
-            q = norm(v, w, name + "q_norm", q)
-            k = norm(v, w, name + "k_norm", k)
-        if v["norm.qk"] == "each":
-            q, k = (np.stack([norm(v, w, f"{name}{c}_norm.{i}", head)
-                              for i, head in enumerate(x)])
-                    for c, x in (("q", q), ("k", k)))
-        if rotary:
+        if rotary and v["norm.qk_rotated"]:
+            q, k = rotate(v, q, longest), rotate(v, k, longest)
+        q = norm_heads(v, w, name + "q_norm", q)
+        k = norm_heads(v, w, name + "k_norm", k)
+        if rotary and not v["norm.qk_rotated"]:
             q, k = rotate(v, q, longest), rotate(v, k, longest)
     seen = mask(v["masking"], len(x), len(x), prefix, files)
     out = attend(v, w, name, q, k, val, seen, score_bias(v, w, len(x)),

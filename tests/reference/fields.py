@@ -129,6 +129,7 @@ FIELDS = {
     "norm.attention": True,
     "norm.ffn": True,
     "norm.qk": False,
+    "norm.qk_rotated": False,
     "residual.type": "add",
     "residual.scale": 1,
     "residual.learned": "none",

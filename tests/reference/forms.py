@@ -193,6 +193,7 @@ def rest(d, s, kind):
             s["norm." + key] = False
     if d.often(0.2) and "attention.latent.kv_rank" not in s:
         s["norm.qk"] = d.choice([True, "width", "each"])
+        s["norm.qk_rotated"] = d.often(0.3)
     if d.often(0.15):
         s["residual.scale"] = d.number(0.3, 2)
     if d.often(0.06) and kind == "encoder-decoder":

@@ -304,12 +304,13 @@ static inline void form_norm(RandomForm *f)
     say(r, "norm",
         TEXT(f,
              "{type: %s, place: %s, eps: %s, bias: %s, "
-             "final: %s, embedding: %s, qk: %s, attention: %s, ffn: %s}",
+             "final: %s, embedding: %s, qk: %s%s, attention: %s, ffn: %s}",
              f->rms ? "rms" : "layer", place, WORD(r, least, "1.0e-3"),
              f->rms ? "false" : yes_no(r), yes_no(r), yes_no(r),
              !f->qk    ? "false"
              : coin(r) ? WORD(&of, "true", "each")
                        : "width",
+             f->qk && coin(&of) ? ", qk_rotated: true" : "",
              f->norm1 ? "true" : "false", one_in(f, 6) ? "false" : "true"));
     if (in_front && !both_sides(f))
         say(r, "parallel", parallel);

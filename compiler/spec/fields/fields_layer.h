@@ -28,6 +28,9 @@ BOOL("norm.ffn", norm_ffn, Model, "true", NULL,
 ENUM("norm.qk", norm_qk, qk_norms, Model, "false", NULL,
      "Queries and keys are normalised: true, each head by itself; width, all "
      "heads as one row; each, each head by itself and by weights of its own."),
+BOOL("norm.qk_rotated", norm_qk_rotated, Model, "false", NULL,
+     "The norms of norm.qk follow rotary positions. false: they precede "
+     "these."),
 SPREAD("residual", WORDS("residual.type"), Model,
        "A part of a layer is added to the rows that it reads, or replaces "
        "them."),

@@ -79,7 +79,7 @@ static const char *const before[] = {
     "4. `norm.qk: true` normalises each head of q by one weight of d_k numbers,\n"
     "   and each of k; `each` has such a weight for each head; `width` normalises\n"
     "   all columns of q as one row, and of k.\n"
-    "5. Rotary positions rotate q and k.\n"
+    "5. Rotary positions rotate q and k, before step 4 with `norm.qk_rotated`.\n"
     "6. The score of row i and key j is scale (q_i . k_j), or, additive, scale\n"
     "   times the sum over c of v[head, c] tanh(q_i[c] + k_j[c]).\n"
     "7. `attention.softcap` c: the score becomes c tanh(score / c).\n"

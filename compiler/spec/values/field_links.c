@@ -84,6 +84,7 @@ const FieldLink field_links[] = {
     OF("mix.inner", "mix.type", "convolution"),
     OF("mix.start", "mix.type", "recurrent"),
     OF("norm.bias", "norm.type", "layer"),
+    OF("norm.qk_rotated", "norm.qk", "true", "width", "each"),
     OF("attention.sinks", "attention.normalizer", "softmax"),
     OF("residual.scale", "residual.type", "add"),
     OF("residual.learned", "residual.type", "add"),
@@ -126,7 +127,7 @@ static const char *const of_layers[] = {
     "positions",  "bias.q",    "bias.k",   "bias.v",     "bias.o",
     "bias.mix",   "bias.ffn",  "residual", "parallel",   "norm.type",
     "norm.place", "norm.bias", "norm.eps", "norm.qk",    "norm.attention",
-    "norm.ffn",
+    "norm.ffn",   "norm.qk_rotated",
 };
 
 bool field_of_layers(const char *key)
