@@ -287,8 +287,17 @@ static const double *integer_size(const Interp *in, const Node *n, Arena *a)
     return out;
 }
 
-/* Multiplies the tolerance of the sum by the maximum slope of the activation,
- * 1.2, and adds the activation's own tolerance. */
+/* Returns the slope of an activation at x > 0, but at least 1.2, the maximum of
+ * all slopes that are bounded. */
+static double slope(Activation act, double x)
+{
+    const double step = x * 0x1p-10;
+    const double rise = activation(act, x + step) - activation(act, x);
+    return step > 0 ? fmax(rise / step, 1.2) : 1.2;
+}
+
+/* Multiplies the tolerance of the sum by the maximum slope of the activation
+ * up to the size of the sum, and adds the activation's own tolerance. */
 static void gate_linear(const Interp *in, const Node *n, double *out)
 {
     Arena *a = arena_new();
@@ -298,7 +307,8 @@ static void gate_linear(const Interp *in, const Node *n, double *out)
                           : magnitude(in, n, In0 | In1 | In2 | In3, a);
     const int64_t size = interp_size(in, (int)(n - in->g->nodes.at));
     for (int64_t i = 0; i < size; i++)
-        out[i] = smooth ? 1.2 * fabs(sum[i]) + FUNCTION / 8 * (1 + fabs(sum[i]))
+        out[i] = smooth ? slope(n->act, fabs(sum[i])) * fabs(sum[i])
+                              + FUNCTION / 8 * (1 + fabs(sum[i]))
                         : sum[i];
     arena_free(a);
 }

@@ -5,7 +5,8 @@ from dice import Dice
 from sublayers import least_layers, mixing, order, of_heads
 
 PLAIN = ("none", "relu", "gelu", "gelu_tanh", "silu", "quick_gelu",
-         "sigmoid", "tanh", "clipped_gelu", "clipped_plus_1")
+         "sigmoid", "tanh", "clipped_gelu", "clipped_plus_1",
+         "squared_relu")
 GATES = ("reglu", "geglu", "geglu_tanh", "swiglu", "glu", "clipped_swiglu")
 
 

@@ -42,6 +42,7 @@ ACTIVATIONS = {
     "tanh": np.tanh,
     "clipped_gelu": lambda x: quick_gelu(np.minimum(x, 7)),
     "clipped_plus_1": lambda x: np.clip(x, -7, 7) + 1,
+    "squared_relu": lambda x: np.maximum(x, 0) ** 2,
 }
 # f(w1 x) * g(w3 x)
 GATED = {

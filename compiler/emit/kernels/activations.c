@@ -52,6 +52,14 @@ INLINE v v_relu(v x)
     return v_max(v_splat(0.0f), x);
 }
 
+//: v_squared_relu needs: v_relu
+/* Returns max(0, x)^2 [So et al. 2021]. */
+INLINE v v_squared_relu(v x)
+{
+    x = v_relu(x);
+    return x * x;
+}
+
 //: v_gelu needs: v_splat v_fma v_max v_exp
 /* Returns x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016]. It computes
  * max(x, 0) - a erfc(a / sqrt 2) / 2 with a = |x|, so the tail below 0 stays

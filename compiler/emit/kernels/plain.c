@@ -100,6 +100,17 @@ static void relu_rows(float *x, int n)
         x[i] = 0.0f > x[i] ? 0.0f : x[i];
 }
 
+//: kernel squared_relu_rows
+/* Applies max(0, x)^2 [So et al. 2021]; NaN stays NaN. */
+static void squared_relu_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const float y = 0.0f > x[i] ? 0.0f : x[i];
+
+        x[i] = y * y;
+    }
+}
+
 //: kernel gelu_rows needs: exp1
 /* Applies x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016]: max(0, x)
  * less a tail, which is a polynomial in t times e^(-x^2 / 2). */

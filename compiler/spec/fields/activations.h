@@ -30,6 +30,7 @@ ACT(ClippedGelu, "clipped_gelu",   "clipped_swiglu", ClippedPlus1,
     (x > 7 ? 7 : x) / (1 + exp(-1.702 * (x > 7 ? 7 : x))))
 ACT(ClippedPlus1, "clipped_plus_1", NULL,             None,
     (x > 7 ? 7 : x < -7 ? -7 : x) + 1)
+ACT(SquaredRelu, "squared_relu",   NULL,             None, x < 0 ? 0 : x * x)
 /* clang-format on */
 
 #undef ACT

@@ -200,6 +200,7 @@ const WordHint word_hints[] = {
     { "activation", "gated_gelu", "geglu_tanh" },
     { "activation", "gated_silu silu_glu", "swiglu" },
     { "activation", "quickgelu", "quick_gelu" },
+    { "activation", "relu2 relu_squared", "squared_relu" },
     { "activation", "linear identity", "none" },
     { "norm.type", "rmsnorm rms_norm t5layernorm llamarmsnorm", "rms" },
     { "norm.type", "layernorm layer_norm ln", "layer" },
