@@ -40,6 +40,9 @@ DEEPSEEK = dict(
     num_experts_per_tok=3, n_group=4, topk_group=2, moe_intermediate_size=7)
 
 
+PERSIMMON = {k: v for k, v in TINY.items() if k != "num_key_value_heads"}
+
+
 def theta(base=10000.0, kind="default", **more):
     return {"rope_theta": base, "rope_type": kind, **more}
 
@@ -298,6 +301,17 @@ FAMILIES = [
     causal("seed-oss", "SeedOss", tiny(
         head_dim=6, attention_bias=True, attention_out_bias=True,
         mlp_bias=True), theta()),
+    causal("arcee", "Arcee", tiny(head_dim=6, attention_bias=True,
+                                  mlp_bias=True), theta()),
+    causal("jais2", "Jais2", dict(TINY, layer_norm_eps=1e-3), theta(500000.0)),
+    causal("nemotron", "Nemotron", dict(
+        TINY, norm_eps=1e-3, head_dim=8, attention_bias=True, mlp_bias=True),
+        theta(partial_rotary_factor=0.5)),
+    causal("persimmon", "Persimmon", dict(PERSIMMON, layer_norm_eps=1e-3),
+           theta(25000.0, partial_rotary_factor=0.5)),
+    causal("persimmon-bare", "Persimmon", dict(
+        PERSIMMON, qk_layernorm=False, hidden_act="gelu",
+        tie_word_embeddings=True), theta(partial_rotary_factor=1.0)),
     causal("olmo", "Olmo", dict(TINY, clip_qkv=1.25, attention_bias=True),
            theta()),
     causal("cohere2", "Cohere2", dict(
