@@ -58,10 +58,11 @@ def attnc(args, *words, text=""):
 
 # ---- the model ----
 def drawn(args, family, i):
-    """The configuration of a number: its class of models, its words, how it
-    is saved."""
+    """The configuration of a number: its class of models, one that import
+    takes; its words; how it is saved."""
     r = random.Random(f"{args.seed} {family.name} {i}")
-    model, words = r.choice(family.models), family.draw(r)
+    model = r.choice([m for m in family.models if m in args.taken])
+    words = family.draw(r)
     if model.endswith("QuestionAnswering"):
         words["num_labels"] = 2
     how = types.SimpleNamespace(
@@ -294,8 +295,8 @@ def trial(args, family, r, how, folder):
     return "right", None
 
 
-def check_drawn(args):
-    """Every family that import takes is drawn."""
+def read_taken(args):
+    """The classes that import takes; every family of them is drawn."""
     drawn = {family.name for family in FAMILIES}
     listed = json.loads(attnc(args, "import", "--families",
                               "--format=json").stdout)
@@ -303,6 +304,7 @@ def check_drawn(args):
                if not row["missing"] and not drawn & set(row["model_type"])]
     if missing:
         sys.exit(f"nothing draws: {' '.join(missing)}")
+    args.taken = {name for row in listed for name in row["architectures"]}
 
 
 def count(args, family):
@@ -344,7 +346,7 @@ def main():
     unknown = set(args.families) - {f.name for f in FAMILIES}
     if unknown:
         sys.exit(f"unknown families: {' '.join(sorted(unknown))}")
-    check_drawn(args)
+    read_taken(args)
     quiet()
     kinds = ("right", "refused", "wrong", "no model")
     total = collections.Counter()

@@ -5,10 +5,9 @@ Not drawn is what transformers computes without sense: T5 with no more distances
 than half of its buckets, whose logarithms divide by 0.
 """
 from fuzz_families import (ANY_ROPE, BOOL, Drawn, EPS, GATED, LAYERS, LONGEST,
-                           PLAIN, any_width, equal_heads, rope_of)
+                           PLAIN, TASKS, any_width, equal_heads, rope_of)
 
-TASKS = ("Model", "ForMaskedLM", "ForSequenceClassification",
-         "ForTokenClassification", "ForQuestionAnswering")
+ALL = ("Model", "ForMaskedLM") + TASKS
 
 
 def width(r, words):
@@ -23,7 +22,7 @@ def layers(**options):
             "layer_norm_eps": EPS, **options}
 
 
-def encoder(name, stem, less=0, tasks=TASKS, **options):
+def encoder(name, stem, less=0, tasks=ALL, **options):
     return Drawn(name, tuple(stem + task for task in tasks),
                  f"{stem}Config", layers(
         max_position_embeddings=[n + less for n in LONGEST],
@@ -82,7 +81,7 @@ def modern(r, words):
 
 
 ENCODERS = [
-    encoder("bert", "Bert", tasks=TASKS + ("ForPreTraining",
+    encoder("bert", "Bert", tasks=ALL + ("ForPreTraining",
                                            "ForNextSentencePrediction"),
             type_vocab_size=(1, 2)),
     encoder("roberta", "Roberta", less=2, type_vocab_size=(1, 2),
@@ -98,14 +97,14 @@ ENCODERS = [
             num_hidden_groups=(1,)),
     encoder("mpnet", "MPNet", less=2, pad_token_id=(1,),
             relative_attention_num_buckets=(32,)),
-    Drawn("distilbert", tuple(f"DistilBert{t}" for t in TASKS),
+    Drawn("distilbert", tuple(f"DistilBert{t}" for t in ALL),
           "DistilBertConfig", {
               "n_layers": LAYERS, "max_position_embeddings": LONGEST,
               "+width": distilbert, "hidden_dim": (11, 22),
               "activation": ("gelu", "relu", "gelu_new", "silu"),
               "num_labels": (1, 2, 5), "tie_word_embeddings": BOOL,
               "sinusoidal_pos_embds": BOOL}, "source"),
-    Drawn("modernbert", tuple(f"ModernBert{t}" for t in TASKS),
+    Drawn("modernbert", tuple(f"ModernBert{t}" for t in ALL),
           "ModernBertConfig", {
               "num_hidden_layers": (1, 2, 4),
               "max_position_embeddings": LONGEST, "+width": modern,
@@ -123,7 +122,7 @@ ENCODERS = [
         "rope_parameters": rope_of("default")}, "source"),
     encoder("xlm-roberta-xl", "XLMRobertaXL", less=2, type_vocab_size=(1,),
             pad_token_id=(1,)),
-    Drawn("eurobert", tuple(f"EuroBert{t}" for t in TASKS[:4]),
+    Drawn("eurobert", tuple(f"EuroBert{t}" for t in ALL[:4]),
           "EuroBertConfig", {
               "num_hidden_layers": LAYERS, "max_position_embeddings": LONGEST,
               "intermediate_size": (11, 16), "+width": any_width,

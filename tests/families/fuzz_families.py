@@ -10,6 +10,7 @@ Not drawn is what transformers cannot run, or computes without sense:
 - A partial_rotary_factor that turns an odd number of columns.
 - Falcon with two norms before layers of the old form, or not parallel ones.
 - GPT-2 with attention to an encoder that it does not have.
+- truncate in one of two ropes, which transformers 5 does not read there.
 - DeepSeek V2 with norm_topk_prob: its class does not read the key, and the code
   of its authors does.
 """
@@ -20,6 +21,8 @@ GATED = ("silu", "silu", "gelu", "gelu_new", "gelu_pytorch_tanh", "relu")
 PLAIN = ("gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu", "silu",
          "tanh", "quick_gelu")
 EPS = (1e-6, 1e-5, 1e-3)
+TASKS = ("ForSequenceClassification", "ForTokenClassification",
+         "ForQuestionAnswering")
 LAYERS = (1, 2, 3)
 LONGEST = (12, 16, 24)
 SPECIAL = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2)
@@ -27,7 +30,8 @@ SPECIAL = dict(pad_token_id=0, bos_token_id=1, eos_token_id=2)
 
 @dataclasses.dataclass
 class Drawn:
-    """name: a model_type. models, config: classes of transformers. options:
+    """name: a model_type. models, config: classes of transformers, of which
+    one that import takes is drawn. options:
     key -> values, or a function; drawn in this order. side: which ids attnc
     reads; "both": of an encoder-decoder. reads: ids, an image, or sound.
     longest: the key with the longest input; less: rows of its table that no id
@@ -155,9 +159,9 @@ def local_experts(r, words):
 
 
 def causal(name, stem, options, config=None, models=None, **more):
-    return Drawn(name, models or (f"{stem}ForCausalLM",) * 3
-                 + (f"{stem}Model",), config or f"{stem}Config", options,
-                 **more)
+    models = models or (f"{stem}ForCausalLM",) * 6 + (f"{stem}Model",) * 2
+    return Drawn(name, models + tuple(stem + task for task in TASKS),
+                 config or f"{stem}Config", options, **more)
 
 
 def llama(name, stem, width=any_width, rope=ANY_ROPE, acts=GATED,
@@ -203,8 +207,10 @@ def deepseek(r, words):
 
 
 def two_ropes(r, words):
+    full = rope_of("default", "linear", "yarn")(r, words)
+    full.pop("truncate", None)
     return dict(sliding_attention=rope_of("default")(r, words),
-                full_attention=rope_of("default", "linear", "yarn")(r, words))
+                full_attention=full)
 
 
 def windows_or_none(r, words):
@@ -308,7 +314,7 @@ DECODERS = [
           final_logit_softcapping=(None, 1.5, 30.0), **{"+window": windows}),
     llama("gemma3_text", "Gemma3", own_width, two_ropes,
           act="hidden_activation", config="Gemma3TextConfig",
-          models=("Gemma3ForCausalLM",) * 3 + ("Gemma3TextModel",),
+          models=("Gemma3ForCausalLM",) * 6 + ("Gemma3TextModel",) * 2,
           attention_bias=BOOL, query_pre_attn_scalar=(8, 12, 256),
           final_logit_softcapping=(None, 1.5), **{"+window": windows}),
     llama("glm", "Glm", own_width, rope_of("default", "linear",
@@ -348,7 +354,7 @@ DECODERS = [
           topk_method=("greedy", "group_limited_greedy")),
     llama("deepseek_v3", "DeepseekV3", deepseek, yarn_deep,
           rope_interleave=BOOL),
-    gpt("gpt2", "GPT2", ("GPT2LMHeadModel",) * 3 + ("GPT2Model",),
+    gpt("gpt2", "GPT2", ("GPT2LMHeadModel",) * 6 + ("GPT2Model",) * 2,
         scale_attn_weights=BOOL,
         scale_attn_by_inverse_layer_idx=(False, False, False, True)),
     gpt("gpt_bigcode", "GPTBigCode", multi_query=BOOL,
@@ -376,8 +382,8 @@ DECODERS = [
           eps="layer_norm_eps", attention_bias=BOOL, logit_scale=(0.0625, 1.0),
           **{"+window": windows}),
     llama("ernie4_5", "Ernie4_5", own_width, use_bias=BOOL),
-    llama("exaone", "Exaone", models=("LlamaForCausalLM",) * 3
-          + ("LlamaModel",), attention_bias=BOOL, mlp_bias=BOOL),
+    llama("exaone", "Exaone", models=("LlamaForCausalLM",) * 6
+          + ("LlamaModel",) * 2, attention_bias=BOOL, mlp_bias=BOOL),
     llama("exaone4", "Exaone4", **{"+window": windows_or_none}),
     llama("glm4_moe", "Glm4Moe", own_width, rope_of(
         "default", partial=(0.5, 1.0)), attention_bias=BOOL,

@@ -99,6 +99,7 @@ def main():
     args = parser.parse_args()
     args.seed, args.only = 1, None
     fuzz.quiet()
+    fuzz.read_taken(args)
     families = {family.name: family for family in fuzz.FAMILIES}
     names = args.names or sorted(path.stem for path in FOLDER.glob("*.json"))
     for name in names:
