@@ -7867,6 +7867,10 @@ struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
 
 /* Returns the name that messages give to a use. */
 ATTN_API const char *attn_use_text(int use);
+
+/* Returns the end of the message that the option does not apply to this use:
+ * ": use OTHER" if there is another option for it, or "". */
+ATTN_API const char *attn_use_hint(const char *option, int use);
 /* Writes up to 80 bytes of a text for a message; bytes that are not printable
  * ASCII become \xHH. */
 enum { ATTN_QUOTED = 4 * 80 + 8 };
@@ -7918,6 +7922,13 @@ ATTN_API const char *attn_use_text(int use)
     if (use & ATTN_FOR_LINES)
         return "lines of stdin";
     return "--score";
+}
+
+ATTN_API const char *attn_use_hint(const char *option, int use)
+{
+    return strcmp(option, "-n") == 0 && (use & ATTN_FOR_LINES) != 0
+             ? ": use --max-output"
+             : "";
 }
 
 ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED])
@@ -8541,29 +8552,29 @@ static const struct program_option program_option[] = {
     { "Lines", "--max-input", "N", OPTION_WHOLE, 3, AT(set.max_input),
       1, 2147483647, 0, "cut longer inputs to this many tokens" },
     { "Lines", "--score", NULL, OPTION_FLAG, 4, AT(score),
-      0, 0, 0, "lines are INPUT tab OUTPUT: how probable is it?" },
+      0, 0, 0, "print the log-probability of lines INPUT tab OUTPUT" },
     { "Prompt", "--prompt", "TEXT", OPTION_TEXT, 2, AT(prompt),
-      0, 0, 0, "answer this, and print the answer as it comes" },
+      0, 0, 0, "answer this text, token by token" },
     { "Prompt", "-n", "N", OPTION_WHOLE, 34, AT(tokens),
-      0, 2147483647, -1, "tokens of that answer, at most" },
+      0, 2147483647, -1, "at most this many tokens of that answer" },
     { "Prompt", "--stop", "TEXT", OPTION_LIST, 34, AT(stop),
       0, 0, 0, "end before this text (--ids: these tokens)" },
     { "Prompt", "--save-state", "FILE", OPTION_TEXT, 2, AT(save_state),
-      0, 0, 0, "keep the state behind --prompt; - is stdout" },
+      0, 0, 0, "save the state after the answer; - is stdout" },
     { "Prompt", "--load-state", "FILE", OPTION_TEXT, 2, AT(load_state),
-      0, 0, 0, "go on from there, behind --prompt if it is given" },
+      0, 0, 0, "continue from a saved state; --prompt adds text" },
     { "Prompt", "--quiet", NULL, OPTION_FLAG, 39, AT(quiet),
-      0, 0, 0, "no notes, nor how fast that answer came" },
+      0, 0, 0, "print no notes and no tokens per second" },
     { "Chat", "--chat", NULL, OPTION_FLAG, 32, AT(chat),
       0, 0, 0, "lines are turns of one conversation" },
     { "Chat", "--system", "TEXT", OPTION_TEXT, 32, AT(system),
-      0, 0, 0, "what the model is told before the first turn" },
+      0, 0, 0, "text of the system's turn" },
     { "Search", "--beam", "N", OPTION_WHOLE, 3, AT(set.beam),
-      1, 1024, 0, "hypotheses that are followed; 1 is greedy" },
+      1, 1024, 0, "number of hypotheses; 1 is greedy" },
     { "Search", "--nbest", "N", OPTION_WHOLE, 1, AT(set.nbest),
-      1, 1024, 0, "answers to a line, behind the line's number" },
+      1, 1024, 0, "answers per line, each after the line's number" },
     { "Search", "--scores", NULL, OPTION_FLAG, 1, AT(set.scores),
-      0, 0, 0, "each answer begins with its score" },
+      0, 0, 0, "begin each answer with its score" },
     { "Search", "--alpha", "X", OPTION_REAL, 3, AT(set.alpha),
       0, 100, -1, "strength of the length penalty" },
     { "Search", "--length-penalty", "X", OPTION_REAL, 3, AT(set.alpha),
@@ -8571,35 +8582,35 @@ static const struct program_option program_option[] = {
     { "Search", "--patience", "X", OPTION_REAL, 3, AT(set.patience),
       0, 100, 1, "rule recorded: stop at --beam times this many" },
     { "Search", "--min-length", "N", OPTION_WHOLE, 35, AT(set.process.min_length),
-      0, 2147483647, 0, "no end before this many tokens" },
+      0, 2147483647, 0, "no end token before this many tokens" },
     { "Search", "--max-output", "N", OPTION_WHOLE, 35, AT(set.max_output),
       1, 2147483647, 0, "at most this many tokens in an answer" },
     { "Search", "--repetition-penalty", "X", OPTION_REAL, 35, AT(set.process.repetition_penalty),
-      0.001, 1000, 0, "divides the logits of tokens that came already" },
+      0.001, 1000, 0, "divide the logits of tokens of the answer by X" },
     { "Search", "--no-repeat-ngram", "N", OPTION_WHOLE, 35, AT(set.process.no_repeat_ngram),
-      0, 1000, 0, "no n-gram of this length twice" },
+      0, 1000, 0, "repeat no n-gram of this length" },
     { "Search", "--suppress", "TOKENS", OPTION_LIST, 35, AT(suppress),
-      0, 0, 0, "a token, or a sequence of them, that must not come" },
+      0, 0, 0, "forbid a token or a sequence of tokens" },
     { "Search", "--end-token", "ID", OPTION_WHOLE, 35, AT(set.end_token),
       0, 2147483647, -1, "this token ends an answer" },
     { "Sampling", "--temperature", "X", OPTION_REAL, 35, AT(set.sampling.temperature),
       0, 1000000, -1, "draw tokens at random; 0: take the best" },
     { "Sampling", "--top-k", "N", OPTION_WHOLE, 35, AT(set.sampling.top_k),
-      0, 2147483647, 0, "of the N best alone" },
+      0, 2147483647, 0, "draw from the N most probable tokens" },
     { "Sampling", "--top-p", "X", OPTION_REAL, 35, AT(set.sampling.top_p),
-      0, 1, 0, "of the best that have this probability" },
+      0, 1, 0, "draw from the fewest tokens with this probability" },
     { "Sampling", "--min-p", "X", OPTION_REAL, 35, AT(set.sampling.min_p),
-      0, 1, 0, "of those at least so probable, beside the best" },
+      0, 1, 0, "draw from tokens X times as probable as the best" },
     { "General", "--seed", "N", OPTION_WHOLE, 35, AT(seed),
-      0, 2147483647, 1, "of all that is random" },
+      0, 2147483647, 1, "seed of all random numbers" },
     { "General", "--threads", "N", OPTION_WHOLE, 39, AT(threads),
-      1, 256, -1, "run on this many; default: one a physical core" },
+      1, 256, -1, "number of threads; default: one per physical core" },
     { "General", "--no-check", NULL, OPTION_FLAG, 39, AT(unchecked),
-      0, 0, 0, "do not hold the weights to their hash" },
+      0, 0, 0, "do not check the hash of the weights" },
     { "General", "--help", NULL, OPTION_FLAG, 39, AT(help),
-      0, 0, 0, "this text" },
+      0, 0, 0, "print this text" },
     { "General", "--version", NULL, OPTION_FLAG, 39, AT(version),
-      0, 0, 0, "which model this is, and by which attnc" },
+      0, 0, 0, "print the name of the model and attnc's version" },
     { "General", "-V", NULL, OPTION_FLAG, 39, AT(version),
       0, 0, 0, "the same as --version" },
 };
@@ -9774,8 +9785,8 @@ static void program_chat(struct program *p)
     program_prepare(p);
     if (p->status == 0 && !spec_has_chat)
         program_fail(p, 3,
-                     "--chat: the spec has no `chat`, which says what stands "
-                     "around the turns of a conversation");
+                     "--chat: the spec has no `chat`, the texts around the turns "
+                     "of a conversation");
     if (p->status == 0)
         program_fail(p, 3, "--chat: the spec has no vocabulary");
 }
@@ -10054,8 +10065,9 @@ static void words_check(struct program *p)
     for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
         const struct program_option *o = &program_option[i];
         if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)
-            program_fail(p, 2, "%s is for %s, not for %s", o->name,
-                         attn_use_text(o->use), attn_use_text(p->use));
+            program_fail(p, 2, "%s is for %s, not for %s%s", o->name,
+                         attn_use_text(o->use), attn_use_text(p->use),
+                         attn_use_hint(o->name, p->use));
     }
 }
 

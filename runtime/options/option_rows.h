@@ -38,35 +38,35 @@ OPTION(LINES | PROMPT, Lines, Text, "--prefix", "TEXT",
 OPTION(LINES | PROMPT | ENCODE | NUMBERS, Lines, Int, "--max-input", "N",
     Settings, max_input, 1, MOST, 0, "cut longer inputs to this many tokens")
 OPTION(ENCODE, Lines, Flag, "--pairs", NULL,
-    Encode, pairs, 0, 0, 0, "lines are TEXT tab TEXT: a pair, as a reranker's")
+    Encode, pairs, 0, 0, 0, "lines are pairs, TEXT tab TEXT, as for a reranker")
 PROGRAM_OPTION(SCORE, Lines, Flag, "--score", NULL,
-    Program, score, 0, 0, 0, "lines are INPUT tab OUTPUT: how probable is it?")
+    Program, score, 0, 0, 0, "print the log-probability of lines INPUT tab OUTPUT")
 
 OPTION(PROMPT, Prompt, Text, "--prompt", "TEXT",
-    Prompt, prompt, 0, 0, 0, "answer this, and print the answer as it comes")
+    Prompt, prompt, 0, 0, 0, "answer this text, token by token")
 OPTION(PROMPT | CHAT, Prompt, Int, "-n", "N",
-    Prompt, tokens, 0, MOST, -1, "tokens of that answer, at most")
+    Prompt, tokens, 0, MOST, -1, "at most this many tokens of that answer")
 OPTION(PROMPT | CHAT, Prompt, List, "--stop", "TEXT",
     Prompt, stop, 0, 0, 0, "end before this text (--ids: these tokens)")
 OPTION(PROMPT, Prompt, Out, "--save-state", "FILE",
-    Prompt, save_state, 0, 0, 0, "keep the state behind --prompt; - is stdout")
+    Prompt, save_state, 0, 0, 0, "save the state after the answer; - is stdout")
 OPTION(PROMPT, Prompt, Text, "--load-state", "FILE",
     Prompt, load_state, 0, 0, 0,
-    "go on from there, behind --prompt if it is given")
+    "continue from a saved state; --prompt adds text")
 OPTION(ALL, Prompt, Flag, "--quiet", NULL,
-    Prompt, quiet, 0, 0, 0, "no notes, nor how fast that answer came")
+    Prompt, quiet, 0, 0, 0, "print no notes and no tokens per second")
 
 OPTION(CHAT, Chat, Flag, "--chat", NULL,
     Chat, chat, 0, 0, 0, "lines are turns of one conversation")
 OPTION(CHAT, Chat, Text, "--system", "TEXT",
-    Chat, system, 0, 0, 0, "what the model is told before the first turn")
+    Chat, system, 0, 0, 0, "text of the system's turn")
 
 OPTION(LINES | PROMPT, Search, Int, "--beam", "N",
-    Settings, beam, 1, 1024, 0, "hypotheses that are followed; 1 is greedy")
+    Settings, beam, 1, 1024, 0, "number of hypotheses; 1 is greedy")
 OPTION(LINES, Search, Int, "--nbest", "N",
-    Settings, nbest, 1, 1024, 0, "answers to a line, behind the line's number")
+    Settings, nbest, 1, 1024, 0, "answers per line, each after the line's number")
 OPTION(LINES, Search, Flag, "--scores", NULL,
-    Settings, scores, 0, 0, 0, "each answer begins with its score")
+    Settings, scores, 0, 0, 0, "begin each answer with its score")
 OPTION(LINES | PROMPT, Search, Float, "--alpha", "X",
     Settings, alpha, 0, 100, -1, "strength of the length penalty")
 OPTION(LINES | PROMPT, Search, Float, "--length-penalty", "X",
@@ -75,18 +75,18 @@ OPTION(LINES | PROMPT, Search, Float, "--patience", "X",
     Settings, patience, 0, 100, 1,
     "rule recorded: stop at --beam times this many")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--min-length", "N",
-    Settings, process.min_length, 0, MOST, 0, "no end before this many tokens")
+    Settings, process.min_length, 0, MOST, 0, "no end token before this many tokens")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--max-output", "N",
     Settings, max_output, 1, MOST, 0, "at most this many tokens in an answer")
 OPTION(LINES | PROMPT | CHAT, Search, Float, "--repetition-penalty", "X",
     Settings, process.repetition_penalty, 0.001, 1000, 0,
-    "divides the logits of tokens that came already")
+    "divide the logits of tokens of the answer by X")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--no-repeat-ngram", "N",
     Settings, process.no_repeat_ngram, 0, 1000, 0,
-    "no n-gram of this length twice")
+    "repeat no n-gram of this length")
 OPTION(LINES | PROMPT | CHAT, Search, List, "--suppress", "TOKENS",
     Suppress, suppress, 0, 0, 0,
-    "a token, or a sequence of them, that must not come")
+    "forbid a token or a sequence of tokens")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--end-token", "ID",
     Settings, end_token, 0, MOST, -1, "this token ends an answer")
 
@@ -94,24 +94,24 @@ OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--temperature", "X",
     Settings, sampling.temperature, 0, 1e6, -1,
     "draw tokens at random; 0: take the best")
 OPTION(LINES | PROMPT | CHAT, Sampling, Int, "--top-k", "N",
-    Settings, sampling.top_k, 0, MOST, 0, "of the N best alone")
+    Settings, sampling.top_k, 0, MOST, 0, "draw from the N most probable tokens")
 OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--top-p", "X",
-    Settings, sampling.top_p, 0, 1, 0, "of the best that have this probability")
+    Settings, sampling.top_p, 0, 1, 0, "draw from the fewest tokens with this probability")
 OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--min-p", "X",
     Settings, sampling.min_p, 0, 1, 0,
-    "of those at least so probable, beside the best")
+    "draw from tokens X times as probable as the best")
 
 OPTION(LINES | PROMPT | CHAT, Model, Int, "--seed", "N",
-    Seed, seed, 0, MOST, 1, "of all that is random")
+    Seed, seed, 0, MOST, 1, "seed of all random numbers")
 OPTION(ALL, Code, Int, "--threads", "N",
     Threads, threads, 1, ATTN_POOL_MOST, -1,
-    "run on this many; default: one a physical core")
+    "number of threads; default: one per physical core")
 PROGRAM_OPTION(ALL, Code, Flag, "--no-check", NULL,
-    Program, unchecked, 0, 0, 0, "do not hold the weights to their hash")
+    Program, unchecked, 0, 0, 0, "do not check the hash of the weights")
 PROGRAM_OPTION(ALL, General, Flag, "--help", NULL,
-    Program, help, 0, 0, 0, "this text")
+    Program, help, 0, 0, 0, "print this text")
 PROGRAM_OPTION(ALL, General, Flag, "--version", NULL,
-    Program, version, 0, 0, 0, "which model this is, and by which attnc")
+    Program, version, 0, 0, 0, "print the name of the model and attnc's version")
 PROGRAM_OPTION(ALL, General, Flag, "-V", NULL,
     Program, version, 0, 0, 0, "the same as --version")
 /* clang-format on */

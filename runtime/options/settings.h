@@ -37,6 +37,10 @@ struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
 
 /* Returns the name that messages give to a use. */
 ATTN_API const char *attn_use_text(int use);
+
+/* Returns the end of the message that the option does not apply to this use:
+ * ": use OTHER" if there is another option for it, or "". */
+ATTN_API const char *attn_use_hint(const char *option, int use);
 /* Writes up to 80 bytes of a text for a message; bytes that are not printable
  * ASCII become \xHH. */
 enum { ATTN_QUOTED = 4 * 80 + 8 };

@@ -20,6 +20,13 @@ ATTN_API const char *attn_use_text(int use)
     return "--score";
 }
 
+ATTN_API const char *attn_use_hint(const char *option, int use)
+{
+    return strcmp(option, "-n") == 0 && (use & ATTN_FOR_LINES) != 0
+             ? ": use --max-output"
+             : "";
+}
+
 ATTN_API void attn_quote(const char *text, int64_t n, char out[ATTN_QUOTED])
 {
     const int64_t most = ATTN_QUOTED / 4 - 2;

@@ -256,8 +256,9 @@ static void words_check(struct program *p)
     for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
         const struct program_option *o = &program_option[i];
         if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)
-            program_fail(p, 2, "%s is for %s, not for %s", o->name,
-                         attn_use_text(o->use), attn_use_text(p->use));
+            program_fail(p, 2, "%s is for %s, not for %s%s", o->name,
+                         attn_use_text(o->use), attn_use_text(p->use),
+                         attn_use_hint(o->name, p->use));
     }
 }
 

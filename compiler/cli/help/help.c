@@ -40,8 +40,8 @@ static const PageForm manual_form = {
     .group = ".SS %s\n",
     .option = ITEM,
     .examples = ".SH EXAMPLES\n"
-                "models/ is that of attnc's sources, or share/attnc/models of "
-                "an installed attnc.\n",
+                "models/ is a folder of attnc's sources. An installed attnc "
+                "has it in share/attnc/models.\n",
     .example = ".PP\n%s:\n.PP\n.RS 4\n.EX\n%s\n.EE\n.RE\n",
     .exits = ".SH \"EXIT STATUS\"\n",
     .exit = ITEM,
@@ -171,11 +171,12 @@ void print_help(FILE *out, const Command *c)
     }
     put(out, f,
         "COMMAND [options] SPEC\n"
-        "A Transformer's spec (YAML) in, C out.\n\n");
+        "Compiles Transformer models to C. A SPEC is a YAML file, or the folder\n"
+        "or .gguf file of a checkpoint.\n\n");
     put_commands(out, f);
     put(out, f,
-        "\nattnc help COMMAND lists its options; attnc --version says "
-        "which attnc this is.\n");
+        "\n`attnc help COMMAND` lists the options of a command, with "
+        "examples.\n");
 }
 
 /* ---- manual ---- */
@@ -198,15 +199,15 @@ static void put_end(FILE *out, const Command *c)
         { "NO_COLOR", "set to anything: no colours on a terminal" },
         { "TERM", "dumb or not set: no colours either" },
         { "XDG_CACHE_HOME",
-          "where the folder attnc has compiled models and the records of "
-          "attnc tune; default: ~/.cache" },
+          "its folder attnc has compiled models and the records of attnc "
+          "tune; default: ~/.cache" },
         { "ATTNC_BACKEND",
-          "of attnc run and score, where --backend is not given; default: "
-          "auto" },
+          "the back end of attnc run and score if --backend is not given; "
+          "default: auto" },
         { "ATTNC_CACHE_LIMIT",
-          "how many bytes of compiled models are kept there, as 500M; "
+          "maximum bytes of compiled models there, such as 500M; "
           "default: 2G; 0: none" },
-        { "TMPDIR", "for what C compilers write on the way" },
+        { "TMPDIR", "folder for temporary files of C compilers" },
     };
     const PageForm *f = &manual_form;
     put(out, f, ".SH ENVIRONMENT\n");

@@ -8,201 +8,214 @@
 
 /* clang-format off */
 PAGE(New,
-     "Writes the spec of a known form to stdout or a file: all fields that one "
-     "may want to change, each with a comment. Sizes are those of a published "
-     "model.",
-     "attnc new gpt > gpt.yaml", "a decoder, with GPT-2's sizes",
+     "Prints a spec to start from: a known architecture in a published size, "
+     "with a comment on each field that you may want to change.",
+     "attnc new gpt > gpt.yaml", "a decoder of GPT-2's size",
      "attnc new bert -o bert.yaml", "an encoder, into a file",
-     "attnc new --list", "what there is")
+     "attnc new --list", "list the models")
 PAGE(Import,
-     "Reads a checkpoint's folder as Hugging Face's tools write it: "
-     "config.json, model.safetensors or its index, tokenizer files. Writes its "
-     "spec, with the names of its tensors; the weights stay where they are. "
-     "With --compile the C too.",
-     "attnc import --families", "what is known, and what is not",
-     "attnc import --families --format=json", "the same for a program",
+     "Converts a Hugging Face checkpoint (a folder with config.json, "
+     "model.safetensors or its index, and tokenizer files) or a .gguf file of "
+     "llama.cpp to a spec and a vocabulary. The weights stay where they are. "
+     "With --compile it also writes C.",
+     "attnc import --families",
+     "list the families that are supported and those that are not",
+     "attnc import --families --format=json", "the same list for a program",
      "attnc import --families --format=md > import.md",
-     "the same as a page")
+     "the same list as Markdown, with an explanation of the import")
 PAGE(Compile,
-     "Writes the model as C11 that needs no library but libm: NAME.c, NAME.h "
-     "and, where there are weights, NAME.weights. With -DATTNC_MAIN the C file "
-     "is a program. --emit also compiles it. The text depends on the spec, the "
-     "options, the records of attnc tune and attnc's version alone.",
+     "Writes the model as C11 that needs only libc and libm: NAME.c, NAME.h "
+     "and, unless --embed is given, NAME.weights. With -DATTNC_MAIN the C file "
+     "is a program. --emit also compiles it. The C depends only on the spec, "
+     "the options, the records of attnc tune and the version of attnc.",
      "attnc compile models/tiny.yaml -o tiny.c", "tiny.c and tiny.h",
      "attnc compile models/g2p-en/g2p-en.yaml --emit=exe -o g2p",
-     "a program, and its weights beside it",
+     "a program, with its weights in a file next to it",
      "attnc compile models/tiny.yaml --plain -o tiny.c",
-     "plain C to be read: loops, one function a kind of layer")
+     "plain C to read: loops, one function for each kind of layer")
 PAGE(Run,
-     "Compiles the model in memory and answers each line of stdin by a line. "
-     "--prompt answers one text, as it comes. --input and --output compute "
-     "tensors, --attention draws which token looks at which.",
+     "Compiles the model in memory and answers each line of stdin with a line. "
+     "--prompt answers one text, token by token. --input and --output compute "
+     "tensors. --attention draws the attention weights of a line.",
      "echo attention | attnc run models/g2p-en/g2p-en.yaml",
-     "the phonemes of a word",
+     "print the phonemes of a word",
      "echo read | attnc run models/g2p-en/g2p-en.yaml --nbest=3 --scores",
-     "its three best answers, with their scores",
+     "print its three best answers with their scores",
      "attnc run models/gpt-nano-sort.yaml --ids --prompt '2 0 1' -n 3",
-     "go on with a text, here of ids, by random weights")
+     "continue a prompt, here of token ids and with random weights")
 PAGE(Score,
-     "Reads lines of an input, a tab and an output. Each is answered by the "
-     "logarithm of the output's probability, a tab, and those of its tokens, "
-     "the end among them.",
+     "Reads lines of an input, a tab and an output. For each line it prints "
+     "the log-probability of the output, a tab, and the log-probabilities of "
+     "its tokens, including the end token.",
      "printf 'read\\tR EH D\\n' | attnc score models/g2p-en/g2p-en.yaml",
-     "how probable an answer is",
+     "score an answer",
      "printf 'read\\tR IY D\\n' | attnc score models/g2p-en/g2p-en.yaml",
-     "and another one",
+     "score another answer",
      "printf '5 6\\t7 8\\n' | attnc score models/tiny.yaml --ids",
-     "the same with token ids")
+     "score an answer of token ids")
 PAGE(Tokens,
-     "Answers each line of stdin by its token ids. FILE is a spec (.yaml), a "
+     "Prints the token ids of each line of stdin. FILE is a spec (.yaml), a "
      "checkpoint's folder, or a vocabulary: tokenizer.json, vocab.txt, "
      "SentencePiece's .model, NAME.vocab, a list of tokens. No weights are "
      "read.",
      "echo attention | attnc tokens models/g2p-en/g2p-en.yaml",
-     "the ids of a word",
+     "print the ids of a word",
      "echo attention | attnc tokens models/g2p-en/letters.txt --offsets",
-     "of a file of tokens; with the bytes where each stands",
+     "use a list of tokens; also print the bytes of each token",
      "echo 3 22 22 | attnc tokens models/g2p-en/letters.txt --decode",
-     "the text of ids")
+     "print the text of ids")
 PAGE(Graph,
-     "Prints the operations of the model, one a line: as built, or as the "
-     "passes left them, which fold scales, merge projections and fuse "
+     "Prints the operations of the model, one a line, as they were built or "
+     "after the passes, which fold scales, merge projections and fuse "
      "attention, norms and epilogues.",
-     "attnc graph models/tiny.yaml", "after all passes",
+     "attnc graph models/tiny.yaml", "print the graph after all passes",
      "attnc graph models/tiny.yaml --explain --skip=fuse-attention",
-     "what each pass did, and what happens without one of them",
+     "report what each pass does if one of them is left out",
      "attnc graph models/transformer-base.yaml --format=svg -o base.svg",
-     "as a picture")
+     "draw the graph")
 PAGE(Plan,
-     "Prints what the compiled model costs, without compiling it: parameters, "
+     "Prints the cost of the compiled model without compiling it: parameters, "
      "bytes of weights and of the arena, FLOPs, the tiling of each product.",
      "attnc plan models/transformer-base.yaml", "the paper's base model",
      "attnc plan models/transformer-base.yaml --set N=12 --set dtype=bf16",
-     "what a variant costs",
+     "the cost of a variant",
      "attnc plan models/tiny.yaml --format=json -o plan.json",
-     "for a program")
+     "write the plan for a program")
 PAGE(Diff,
-     "Prints what differs between two specs, A and B, or between a spec, A, "
-     "and the same with --set or --skip, B: fields, cost, fusions, operations "
-     "by their names, functions, tilings. Layers that differ alike come once. "
-     "Exit code 1 says that something differs.",
+     "Compares two specs, A and B, or a spec A and the same spec with --set or "
+     "--skip, B. Prints the differences of fields, cost, fusions, operations, "
+     "functions and tilings. Layers with the same differences are listed once. "
+     "The exit code is 1 if there is a difference.",
      "attnc diff models/transformer-base.yaml models/transformer-big.yaml",
-     "two specs",
-     "attnc diff models/tiny.yaml --set h=4", "what h changes",
-     "attnc diff models/tiny.yaml --skip=fuse-attention", "what a pass does")
+     "compare two specs",
+     "attnc diff models/tiny.yaml --set h=4", "show the effect of h",
+     "attnc diff models/tiny.yaml --skip=fuse-attention",
+     "show the effect of a pass")
 PAGE(Tensors,
-     "Lists the weights that the model needs, and where in the spec's files "
-     "each of them is: missing and misshapen ones are errors, idle ones are "
-     "named.",
+     "Lists the weights that the model needs, and where each is in the spec's "
+     "files. A missing tensor or a wrong shape is an error; unused tensors are "
+     "listed.",
      "attnc tensors models/g2p-en/g2p-en.yaml",
      "the tensors, their shapes and their places",
-     "attnc tensors models/tiny.yaml", "those that files would have to have",
-     "attnc tensors models/tiny.yaml --set d_model=64", "and of a variant")
+     "attnc tensors models/tiny.yaml",
+     "the tensors that a file of weights has to contain",
+     "attnc tensors models/tiny.yaml --set d_model=64",
+     "the tensors of a variant")
 PAGE(Verify,
-     "Runs the model, compiled by libtcc and by a C compiler, fused and not "
-     "fused, on hard inputs, and compares every operation with the same in "
-     "double precision. Exit code 1 says that one is outside of its gate.",
+     "Runs the model on hard inputs, compiled by libtcc and by a C compiler, "
+     "fused and unfused, and compares every operation with the graph in double "
+     "precision. The exit code is 1 if an operation exceeds its error limit.",
      "attnc verify models/tiny.yaml", "all cases",
      "attnc verify models/tiny.yaml --cases=1 --backend=jit",
-     "one case, by libtcc alone",
+     "one case, compiled only by libtcc",
      "attnc verify models/tiny.yaml --backend=jit --set dtype=bf16",
      "a variant")
 PAGE(Quantize,
-     "Prints what each matrix in fewer bits than f32 loses, worst first: the "
-     "spec's dtype says which these are. With --text, what the model loses, "
-     "beside the same with f32 weights: perplexity, KL divergence, flips, "
-     "cosines. With --keep, which matrices need more bits: a dtype for the "
-     "spec; where none does, exit code 1.",
+     "Reports the error of each matrix that the spec's dtype stores in fewer "
+     "bits than f32, the largest first. With --text it also compares the model "
+     "with its f32 weights: perplexity, KL divergence, flips, "
+     "cosines. With --keep it finds the matrices that need more bits and "
+     "prints a dtype for the spec; the exit code is 1 if there is none.",
      "attnc quantize models/g2p-en/g2p-en.yaml --set dtype=bf16",
-     "each matrix",
+     "report the error of each matrix",
      "printf '3\\t4 5\\n' > ids; "
      "attnc quantize models/tiny.yaml --ids --text ids",
-     "and the model, here of f32 alone",
+     "also compare the results of the model, here all in f32",
      "attnc quantize models/tiny.yaml --set dtype=bf16 --format=json",
-     "for a program")
+     "print the report for a program")
 PAGE(Bench,
-     "Measures tokens per second, and each step of the model, beside what the "
-     "machine can do at most: the roofline. Let nothing else run meanwhile.",
-     "attnc bench models/tiny.yaml -t 1", "on one core",
+     "Measures tokens per second and the time of each step of the model, and "
+     "compares them with the machine's limit (the roofline). Run nothing else "
+     "at the same time.",
+     "attnc bench models/tiny.yaml -t 1", "measure on one core",
      "attnc bench models/tiny.yaml -p 8 -n 8 --format=json",
-     "with sources and answers of these lengths, for a program",
-     "attnc bench models/tiny.yaml -t 1 --svg roofline.svg", "as a picture")
+     "set the lengths of sources and answers; print for a program",
+     "attnc bench models/tiny.yaml -t 1 --svg roofline.svg",
+     "draw the roofline")
 PAGE(Watch,
-     "Runs the model again when its spec is saved, or a file that it reads: "
-     "extended specs, vocabularies, weights. Shows what is new beside the run "
-     "before: fields, memory, time, fusions, the graph. What follows SPEC is "
-     "for bench (default) or run. Ctrl-C ends it.",
-     "attnc watch models/tiny.yaml", "cost and time of each version",
+     "Runs the model again whenever you save its spec or a file that it reads "
+     "(extended specs, vocabularies, weights). Shows what changed since the "
+     "previous run: fields, memory, time, fusions, the graph. The words after "
+     "SPEC are a command, bench (default) or run, and its options. Ctrl-C "
+     "ends it.",
+     "attnc watch models/tiny.yaml", "show the cost and time of each version",
      "attnc watch models/tiny.yaml run --ids --prompt '3 4' -n 4",
-     "the answer of each version",
+     "show the answer of each version",
      "attnc watch models/tiny.yaml bench -t 1 -n 0",
-     "on one core, sources alone")
+     "measure on one core, without decoding")
 PAGE(Sweep,
-     "Makes every combination of the values of --vary, of every spec, and "
-     "shows what each costs: parameters, memory, FLOPs, time. A combination "
-     "that fits no model is a line that says why. Where no column is of "
-     "times, nothing runs.",
+     "Makes a variant for every combination of the values of --vary, of every "
+     "spec, and compares their parameters, memory, FLOPs and time. If a "
+     "combination is not a valid model, its line has the reason. If no column "
+     "is a time, nothing runs.",
      "attnc sweep models/tiny.yaml --vary h=1,2,4 --vary N=1..3",
-     "nine variants, timed",
+     "measure nine variants",
      "attnc sweep models/table3/*.yaml --columns=parameters,weights,flops",
-     "several specs, nothing runs",
+     "compare several specs without running them",
      "attnc sweep models/tiny.yaml --vary p=8..64..x2 -t 1 --svg sweep.svg",
-     "one model at several lengths, as a picture too")
+     "measure one model at several lengths, and draw the times")
 PAGE(Compare,
-     "Sets kinds of layers side by side as the paper's Table 1 does: "
-     "operations of a layer, those that wait for each other, the longest path "
-     "between two rows; and beside them what a call takes here at each length, "
-     "and with which power of the length that grows. Layers have no "
-     "feed-forward network, unless --set layers.ffn=dense gives them one.",
-     "attnc compare models/tiny.yaml", "five kinds, n 16 to 4,096",
+     "Compares kinds of layers as the paper's Table 1 does: operations per "
+     "layer, sequential operations, and the longest path between two rows. "
+     "Measures a call at each length, and the power of the length with which "
+     "the time grows. Layers have no feed-forward network unless you give "
+     "--set layers.ffn=dense.",
+     "attnc compare models/tiny.yaml",
+     "compare five kinds at lengths from 16 to 4,096",
      "attnc compare models/tiny.yaml --vary layers.mix=window,gru "
      "--vary p=8,16",
-     "other kinds: window, recurrent, simple, convolution, separable",
+     "compare other kinds, here a window and a GRU",
      "attnc compare models/tiny.yaml --vary p=8..64..x2 --svg table1.svg",
-     "a picture too, both sides logarithmic")
+     "also draw the times, with logarithmic axes")
 PAGE(Tune,
-     "Times the tilings of each task that promise most, and records those that "
-     "are faster than the default beyond chance. compile, run and bench take "
-     "them from there. Tunings change no bit of a result.",
-     "attnc tune models/tiny.yaml --budget=5s -t 1", "for one core",
+     "Measures the most promising tilings of each task, and records those that "
+     "are faster than the default by more than chance. compile, run and bench "
+     "use the records. Tilings change no bit of a result.",
+     "attnc tune models/tiny.yaml --budget=5s -t 1", "tune for one core",
      "attnc tune models/tiny.yaml --budget=2s --backend=jit",
-     "for libtcc's code alone",
+     "tune only libtcc's code",
      "attnc tune models/tiny.yaml --budget=2s --records=tiny.records",
-     "into a file of its own")
+     "write the records to a file of their own")
 PAGE(Records,
-     "The records are a file of text in the user's cache, a line each. "
+     "The records of attnc tune are lines of a text file in the user's cache. "
      "Actions: show (default), merge FILE .., prune, export, explain.",
-     "attnc records", "what was found on this machine",
-     "attnc records export -o mine.records", "for others of the same kind",
-     "attnc records merge mine.records", "take what another one exported")
+     "attnc records", "list the records of this machine",
+     "attnc records export -o mine.records",
+     "write them to a file for similar machines",
+     "attnc records merge mine.records", "add the records of such a file")
 PAGE(Cache,
-     "What attnc makes and may need again is kept in the user's cache: models "
-     "that a C compiler compiled. Actions: ls (default), clean, verify. clean "
-     "removes what is not sound, and what was used longest ago beyond the "
-     "limit: ATTNC_CACHE_LIMIT, 2G.",
-     "attnc cache", "what is there, the last used first",
-     "attnc cache clean --older-than=30d", "what was not used for 30 days",
-     "attnc cache verify --remove", "reads all, removes what was damaged")
+     "attnc keeps models that a C compiler compiled in the user's cache. "
+     "Actions: ls (default), clean, verify. clean removes damaged entries. If "
+     "the cache is larger than its limit (ATTNC_CACHE_LIMIT, 2G), it also "
+     "removes the least recently used entries.",
+     "attnc cache", "list the entries, the most recently used first",
+     "attnc cache clean --older-than=30d",
+     "remove entries that were not used for 30 days",
+     "attnc cache verify --remove",
+     "check all entries, and remove damaged ones")
 PAGE(Fields,
-     "Prints the reference of the spec. For each field it has the values, the "
+     "Prints the reference of the spec: for each field the values, the "
      "default, the meaning, and the kinds of model that have it. Other pages "
      "describe layers, formulas and weights.",
-     "attnc fields", "all pages",
-     "attnc fields positions", "one field, or a group of fields",
+     "attnc fields", "print all pages",
+     "attnc fields positions", "print one field, or a group of fields",
      "attnc fields --page=spec -o spec.md",
-     "one page, as Markdown because of the file's ending")
+     "write one page, as Markdown because the file ends in .md")
 PAGE(Help,
-     "Prints what a command takes, with examples and its exit codes.",
-     "attnc help", "the commands",
-     "attnc help run", "one of them, the same as attnc run --help",
-     "attnc help --format=man run > attnc-run.1", "its page of the manual")
+     "Prints the options of a command, with examples and exit codes.",
+     "attnc help", "list the commands",
+     "attnc help run", "the same as attnc run --help",
+     "attnc help --format=man run > attnc-run.1", "write the manual page")
 PAGE(Completion,
-     "Prints a script that completes commands, options and their values, in a "
-     "shell: bash, zsh or fish. make install puts it where they look for it; "
-     "without that it goes into a file that the shell reads when it starts.",
-     "attnc completion bash > attnc.bash", "then: . attnc.bash, in ~/.bashrc",
-     "attnc completion zsh > _attnc", "into a folder of $fpath",
-     "attnc completion fish > attnc.fish", "into ~/.config/fish/completions")
+     "Prints a script that completes commands, options and their values in "
+     "bash, zsh or fish. `make install` puts it where these shells look for "
+     "it. Without that, write it to a file that your shell reads when it "
+     "starts.",
+     "attnc completion bash > attnc.bash",
+     "then add this line to ~/.bashrc: . attnc.bash",
+     "attnc completion zsh > _attnc", "write it to a folder of $fpath",
+     "attnc completion fish > attnc.fish",
+     "write it to ~/.config/fish/completions")
 /* clang-format on */
 
 #undef PAGE

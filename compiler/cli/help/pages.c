@@ -17,19 +17,19 @@ enum {
 
 const ExitRow exit_table[] = {
     { ExitDone, CmdAll, "done" },
-    { ExitNegative, CmdVerify, "an operation is outside of its gate" },
-    { ExitNegative, CmdQuantize, "--keep: it is not met" },
-    { ExitNegative, CmdCache, "verify: a file is not sound" },
-    { ExitNegative, CmdDiff, "something differs" },
-    { ExitNegative, CmdImport, "--check: what is computed is not the same" },
-    { ExitUsage, CmdAll, "usage: no such option, a value out of range .." },
+    { ExitNegative, CmdVerify, "an operation exceeds its error limit" },
+    { ExitNegative, CmdQuantize, "--keep is not met" },
+    { ExitNegative, CmdCache, "verify: a file is damaged" },
+    { ExitNegative, CmdDiff, "there is a difference" },
+    { ExitNegative, CmdImport, "--check: the results differ" },
+    { ExitUsage, CmdAll, "usage: unknown option, value out of range .." },
     { ExitInput, ReadsSpec | CmdRecords | CmdTokens | CmdImport,
       "invalid input: a spec, weights, a vocabulary, a line .." },
-    { ExitIO, CmdAll, "a file, or stdout, that cannot be read or written" },
+    { ExitIO, CmdAll, "a file, stdin or stdout cannot be read or written" },
     { ExitResource, CmdAll, "out of memory, or beyond a limit" },
     { ExitBackend, HasBackend,
-      "back end: no C compiler, it failed, not this processor" },
-    { ExitBackend, CmdImport, "--check=PYTHON: it is missing, or failed" },
+      "back end: C compiler missing or failed, wrong processor" },
+    { ExitBackend, CmdImport, "--check=PYTHON: Python is missing or failed" },
     { ExitInternal, CmdAll, "a bug of attnc: please report it" },
 };
 const int n_exits = sizeof exit_table / sizeof *exit_table;

@@ -221,8 +221,9 @@ void options_for(const Options *o, const Command *c, int use)
         const void *at = (const char *)o + row->at;
         if ((row->commands & c->bit) && row->use && !(row->use & use)
             && !option_default(at, row))
-            fail(ExitUsage, "%s is for %s, not for %s", row->name,
-                 attn_use_text(row->use), attn_use_text(use));
+            fail(ExitUsage, "%s is for %s, not for %s%s", row->name,
+                 attn_use_text(row->use), attn_use_text(use),
+                 attn_use_hint(row->name, use));
     }
 }
 

@@ -6,41 +6,46 @@
 #endif
 
 /* clang-format off */
-COMMAND(new, New, "MODEL", 0, "a spec to start from, with comments")
-COMMAND(import, Import, "FOLDER ..", 0, "a checkpoint as a spec, and as C")
-COMMAND(compile, Compile, "SPEC", 1, "emit C, and compile it where asked")
-COMMAND(run, Run, "SPEC", 1, "answer each line of stdin; or compute tensors")
-COMMAND(score, Score, "SPEC", 1, "log-probabilities of given answers")
-COMMAND(tokens, Tokens, "FILE", 1, "the token ids of each line of stdin")
+COMMAND(new, New, "MODEL", 0, "print a spec to start from, with comments")
+COMMAND(import, Import, "FOLDER ..", 0,
+        "convert a checkpoint to a spec, and to C")
+COMMAND(compile, Compile, "SPEC", 1, "emit C, and compile it if asked")
+COMMAND(run, Run, "SPEC", 1, "answer each line of stdin, or compute tensors")
+COMMAND(score, Score, "SPEC", 1,
+        "print log-probabilities of given answers")
+COMMAND(tokens, Tokens, "FILE", 1,
+        "print the token ids of each line of stdin")
 COMMAND(graph, Graph, "SPEC", 1,
-        "the operations, before and after each pass")
+        "print the operations, before and after each pass")
 COMMAND(plan, Plan, "SPEC", 1,
-        "memory, weights, operations, tiles: exact numbers")
+        "print exact memory, weights, operations and tiles")
 COMMAND(diff, Diff, "SPEC [SPEC]", 1,
-        "two specs, or one with --set and without: what differs")
+        "compare two specs, or one with and without --set")
 COMMAND(tensors, Tensors, "SPEC", 1,
-        "the weights, and where in the file each of them is")
+        "list the weights, and where each is in its file")
 COMMAND(verify, Verify, "SPEC", 1,
         "compare the compiled model with double precision")
 COMMAND(quantize, Quantize, "SPEC", 1,
-        "what weights in fewer bits lose, and which need more")
-COMMAND(bench, Bench, "SPEC", 1, "measure speed beside the machine's limit")
+        "measure what weights lose in fewer bits")
+COMMAND(bench, Bench, "SPEC", 1, "compare speed with the machine's limit")
 COMMAND(watch, Watch, "SPEC [COMMAND [OPTION ..]]", 1,
-        "run or bench again when a file changes: what is new")
+        "run or bench again whenever a file changes")
 COMMAND(sweep, Sweep, "SPEC ..", 1,
-        "what variants of a spec cost, one beside the other")
+        "compare the cost of variants of a spec")
 COMMAND(compare, Compare, "SPEC ..", 1,
-        "kinds of layers over lengths: the paper's Table 1, timed")
+        "compare kinds of layers, as the paper's Table 1 does")
 COMMAND(tune, Tune, "SPEC", 1,
-        "find the tiles that are fastest here, and keep them")
+        "find the fastest tiles on this machine, and record them")
 COMMAND(records, Records, "[ACTION [FILE ..]]", 0,
-        "show, merge, prune, export, explain what tune found")
+        "show, merge, prune, export or explain tuning records")
 COMMAND(cache, Cache, "[ACTION]", 0,
-        "list, clean, verify what is kept from run to run")
-COMMAND(fields, Fields, "[KEY]", 0, "the reference of the spec's fields")
-COMMAND(help, Help, "[COMMAND]", 0, "the commands, or what one of them takes")
+        "list, clean or verify the cache of compiled models")
+COMMAND(fields, Fields, "[KEY]", 0,
+        "print the reference of the spec's fields")
+COMMAND(help, Help, "[COMMAND]", 0,
+        "list the commands, or the options of one")
 COMMAND(completion, Completion, "SHELL", 1,
-        "what completes words in bash, zsh or fish")
+        "print a script of completions for bash, zsh or fish")
 /* clang-format on */
 
 #undef COMMAND

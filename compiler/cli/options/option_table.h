@@ -117,10 +117,10 @@ LIST("SPEC", "", OWN(CmdSweep | CmdCompare, specs), "")
 #define GROUP GroupModel
 LIST("--set", "KEY=VALUE",
      MODEL(CmdSpec | CmdTensors | CmdStudies | CmdDiff, sets),
-     "override a field of the spec; KEY= leaves it out")
+     "override a field of the spec; KEY= removes it")
 LIST("--fix", "KEY=N",
      MODEL(CmdSpec | CmdStudies | CmdDiff, fix),
-     "--set fix.KEY=N: a length is a constant")
+     "make a length constant: --set fix.KEY=N")
 LIST("--vary", "KEY=VALUES", OWN(CmdSweep | CmdCompare, vary),
      "a field or option, as h=4,8, N=2..6, p=16..128..x2")
 FLAG("--predict", AT(CmdSweep, sweep.predict),
@@ -148,13 +148,13 @@ WORD("--stage", "WHICH", OWN(CmdGraph, stage),
 ALONE("--list-passes", OWN(CmdGraph, list_passes),
      "the passes in running order")
 LIST("--skip", "PASS", MODEL(CmdSpec | CmdDiff, skip),
-     "leave a pass out; all: every pass that may be")
+     "leave out this pass; all: all optional passes")
 LIST("--dump", "PASS", MODEL(CmdSpec, dump),
      "print the graph after this pass")
 FLAG("--explain", MODEL(CmdSpec, explain),
      "report what each pass did and could not do")
 FLAG("--require-fusion", MODEL(CmdSpec, require_fusion),
-     "a fusion that failed is an error")
+     "make a failed fusion an error")
 
 #undef GROUP
 #define GROUP GroupCode
@@ -164,7 +164,7 @@ TEXT("--march", "TARGET",
 INT("--width", "N",
      CODE(CmdPlans | CmdStudies | CmdDiff, width), 1, 16,
      0,
-     "floats in a vector: 16, 8, 4 or 1")
+     "floats per vector: 16, 8, 4 or 1")
 TEXT("--tile", "MxN", CODE(CmdPlans | CmdSweep | CmdCompare | CmdDiff, tile),
      "register tile of matrix products, as 6x64")
 SOME("--backend", "NAME",
@@ -180,7 +180,7 @@ SOME("-O", "LEVEL",
      LIST_OF("0", "1", "2", "3"),
      "optimisation level of the C compiler, as -O2")
 INT("--threads", "N", CODE(CmdRecords, threads), 1, ATTN_POOL_MOST, -1,
-     "explain: for this many; default: one per core")
+     "explain: number of threads; default: one per core")
 INT("--threads", "N", CODE(CmdCompile, threads), 1, ATTN_POOL_MOST, -1,
      "use tiles tuned for N; default: one per core")
 TEXT("--records", "FILE",
@@ -190,7 +190,7 @@ FLAG("--verbose", CODE(CmdTiers, verbose),
      "report whose code runs, and when it is replaced")
 FLAG("-v", CODE(CmdTiers, verbose), "the same as --verbose")
 FLAG("--perf", CODE(CmdRun | CmdBench, perf),
-     "name the functions of jit's code for perf and gdb")
+     "name libtcc's functions for perf and gdb")
 FLAG("--no-records",
      CODE(CmdPlans | CmdSweep | CmdCompare | CmdDiff, no_records),
      "use default tiles, not those of attnc tune")
@@ -198,26 +198,26 @@ FLAG("--no-records",
 #undef GROUP
 #define GROUP GroupLines
 FLAG("--offsets", OWN(CmdTokens, offsets),
-     "also print their places: id:from-to, in bytes")
+     "also print the bytes of each token: id:from-to")
 FLAG("--pieces", OWN(CmdTokens, pieces),
      "print the texts of tokens instead of ids")
 FLAG("--decode", OWN(CmdTokens, decode),
      "read ids and print their text")
 FLAG("--plain", OWN(CmdTokens, plain),
-     "add nothing around a text")
+     "add no template around a text")
 FLAG("--null", OWN(CmdTokens, null),
-     "texts end in NUL, so they may contain line feeds")
+     "end texts with NUL instead of a line feed")
 FLAG("--target", OWN(CmdTokens, target),
-     "use the target's vocabulary if there are two")
+     "use the vocabulary of answers, if there are two")
 FORMAT_AS(AT(CmdTokens, json), json_formats,
      "text (default), json: an object a line")
 
 #undef GROUP
 #define GROUP GroupTensors
 TEXT("--input", "FILE", OWN(CmdRun, input),
-     "tensors by name (.safetensors) instead of text")
+     "read tensors by name (.safetensors), not text")
 OUT("--output", "FILE", OWN(CmdRun, output),
-     "results of --input (.safetensors); - is stdout")
+     "write the results of --input; - is stdout")
 LIST("--tap", "NAME", OWN(CmdRun, taps),
      "also write this tensor of the graph")
 
@@ -235,13 +235,13 @@ INT("--query", "N", OWN(CmdRun, query), 0, MOST_INT, -1,
 #undef GROUP
 #define GROUP GroupWork
 INT("--beam", "N", BENCH(CmdBench | CmdTune | CmdSweep, beam), 1, 1024, 1,
-     "hypotheses that are followed; 1 is greedy")
+     "number of hypotheses; 1 is greedy")
 INT("--cases", "N", OWN(CmdVerify, cases), 1, 100000, 0,
      "number of inputs to compare; default: all")
 TEXT("--text", "FILE", OWN(CmdQuantize, text),
      "also compare results on the lines of this text")
 TEXT("--keep", "PERCENT", OWN(CmdQuantize, keep),
-     "find what needs more bits to lose no more: 0.5%")
+     "find what needs more bits to lose less than 0.5%")
 INT("--rows", "N", OWN(CmdVerify, rows), 1, MOST_INT, 0,
      "tokens of each input")
 ALONE("--machine", OWN(CmdBench, machine),
@@ -253,19 +253,19 @@ INT("-n", "N", BENCH(CmdBench | CmdTune | CmdSweep, steps), 0, MOST_INT, -1,
      "tokens of each answer; 0: no decoding")
 INT("-b", "N", BENCH(CmdBench | CmdStudies, batch), 1,
      1000000, 0,
-     "sentences at once")
+     "sentences per batch")
 INT("-t", "N", CODE(CmdBench | CmdStudies, threads), 1,
      ATTN_POOL_MOST, -1, "the same as --threads")
 INT("-r", "N", BENCH(CmdBench | CmdSweep | CmdCompare, repetitions), 1, 20000,
      0,
      "runs of each workload, instead of --seconds")
 REAL("--seconds", "X", BENCH(CmdBench, seconds), 0.001, 3600, 1,
-     "most time to measure a workload within 1 %")
+     "maximum time to measure a workload within 1 %")
 REAL("--seconds", "X", BENCH(CmdSweep | CmdCompare, seconds), 0.001, 3600,
      0.05,
-     "most time to measure a variant within 1 %")
+     "maximum time to measure a variant within 1 %")
 FLAG("--no-kernels", BENCH(CmdBench, no_kernels),
-     "do not time the steps of the model")
+     "do not time each step of the model")
 
 #undef GROUP
 #define GROUP GroupTuning
@@ -274,7 +274,7 @@ TEXT("--budget", "TIME", OWN(CmdTune, budget),
 TEXT("--budget", "TIME", SWEEPS(budget),
      "time for all variants: 30s, 2m")
 FLAG("--again", AT(CmdTune, tune.again),
-     "also tune what this machine has a record of")
+     "tune tasks again that have a record")
 FLAG("--exhaustive", AT(CmdTune, tune.exhaustive),
      "time every candidate, however long it takes")
 
@@ -309,13 +309,13 @@ OUT("-o", "FILE", AT(CmdNew, output),
 ALONE("--list", OWN(CmdNew, list),
      "list the models")
 OUT("-o", "FILE", AT(CmdImport, output),
-     "the spec; default: the folder's name and .yaml")
+     "the spec; default: NAME.yaml for a folder NAME")
 OUT("--compile", "FILE", OWN(CmdImport, compile),
      "also compile the spec to this C file")
 MAYBE("--check", "PYTHON", OWN(CmdImport, check),
-     "compare with transformers of PYTHON, in double")
+     "check in double precision, then with transformers")
 FLAG("--embed", OWN(CmdImport, embed),
-     "--compile: put weights and vocabulary into the C")
+     "--compile: put the weights into the C file")
 FLAG("--allow-nan", OWN(CmdImport, allow_nan),
      "--compile, --check: NaN in weights is a warning")
 TEXT("--lora", "FOLDER", OWN(CmdImport, lora),
@@ -325,13 +325,13 @@ FLAG("--average", OWN(CmdImport, average),
 TEXT("--rules", "FILE", OWN(CmdImport, rules),
      "rules of the family instead of the built-in ones")
 LIST("--ignore-key", "NAME", OWN(CmdImport, ignored_keys),
-     "go on although no rule knows this key")
+     "continue even if no rule knows this key")
 ALONE("--families", OWN(CmdImport, families),
      "list supported and unsupported families")
 FORMAT_AS(AT(CmdImport, format), LIST_OF("text", "json", "md"),
      "--families: text (default), json, md")
 FLAG("--quiet", AT(CmdImport, quiet),
-     "do not report what was written and what is next")
+     "do not print what was written and what is next")
 OUT("-o", "FILE", AT(CmdCompile, output),
      "output file; - is stdout")
 OUT("-o", "FILE", AT(CmdGraph, output),
@@ -340,16 +340,16 @@ OUT("-o", "FILE", AT(CmdPlan, output),
      "output file; - is stdout")
 WORDS("--emit", "KINDS", OWN(CmdCompile, kinds),
      LIST_OF("c", "obj", "so", "exe"), 0,
-     "any of c,obj,so,exe; default: by -o's ending, or c")
+     "any of c,obj,so,exe; default: by the ending of -o")
 WORDS("--parts", "PARTS", OWN(CmdCompile, parts), part_words, 0,
-     "parts of the C file beside the model; default: all")
+     "parts of the C file to emit; default: all")
 WORD("--runtime", "PLACE", OWN(CmdCompile, beside),
      LIST_OF("inside", "beside"), 0,
-     "inside (default) the C file, or beside it: attn.c")
+     "inside the C file (default), or beside it: attn.c")
 FLAG("--plain", AT(CmdCompile, plain),
      "plain C for reading: loops, no vectors or tiles")
 FLAG("--embed", AT(CmdCompile, embed),
-     "weights and vocabulary inside the C file")
+     "put weights and vocabulary into the C file")
 FLAG("--freestanding", OWN(CmdCompile, freestanding),
      "C without files, printing, allocation, threads")
 INT("--max-input", "N", OWN(CmdCompile, max_input), 1, 1000000, -1,
@@ -357,11 +357,11 @@ INT("--max-input", "N", OWN(CmdCompile, max_input), 1, 1000000, -1,
 INT("--max-output", "N", OWN(CmdCompile, max_output), 1, 1000000, -1,
      "without a handle: tokens of the longest answer")
 FLAG("--save-temps", OWN(CmdCompile, save_temps),
-     "keep the C file when only others were asked for")
+     "keep the C file that --emit compiles")
 FLAG("-###", OWN(CmdCompile, print_commands),
      "print the compiler's command lines, run nothing")
 FLAG("--quiet", AT(CmdCompile, quiet),
-     "do not report what was written and how to run it")
+     "do not print what was written and how to run it")
 FORMAT_AS(AT(CmdGraph, format), LIST_OF("text", "json", "dot", "svg"),
      "text (default), json, dot, svg")
 FORMAT_AS(AT(CmdPlan, format), LIST_OF("text", "json", "svg"),
@@ -380,11 +380,11 @@ FLAG("-v", AT(CmdQuantize, verbose), "the same as --verbose")
 FORMAT_AS(AT(CmdTensors, json), json_formats,
      "text (default), json")
 FLAG("--all", AT(CmdDiff, all),
-     "also print what follows: shapes, layers, tilings")
+     "also print consequences: shapes, layers, tilings")
 FORMAT_AS(AT(CmdDiff, json), json_formats,
      "text (default), json")
 WORD("--format", "NAME", OWN(CmdHelp, man), LIST_OF("text", "man"), 0,
-     "text (default), man: a page of the manual")
+     "text (default), man: a manual page")
 FORMAT_AS(AT(CmdFields, format), LIST_OF("text", "json", "md", "schema"),
      "text (default), json, md, schema")
 WORD("--page", "NAME", OWN(CmdFields, page), reference_pages, 0,
@@ -430,10 +430,10 @@ WORD_NOW("--color", "WHEN", OWN(CmdAll, color),
 FLAG("--quiet", SHARED(CmdAll & ~(CmdImport | CmdCompile | CmdRun), quiet),
      "no notes, and no progress")
 ALONE("--version", COMMON(version),
-     "which attnc this is")
+     "print the version")
 ALONE("-V", COMMON(version), "the same as --version")
 ALONE("--help", COMMON(help),
-     "this text")
+     "print this text")
 ALONE("-h", COMMON(help), "the same as --help")
 #undef GROUP
 /* clang-format on */
