@@ -24,7 +24,9 @@ static void refuse_folder(Import *m, const char *folder)
         return;
     m->code = adapter.src.name ? ExitInput : ExitIO;
     if (!adapter.src.name) {
-        error_at((Pos){ 0 }, "%s has no config.json", quote(folder));
+        error_at((Pos){ 0 },
+                 "%s has no config.json: it is not the folder of a checkpoint",
+                 quote(folder));
         return;
     }
     const ConfigKey *key = config_find(&adapter, "base_model_name_or_path");

@@ -96,9 +96,9 @@ static bool missing_file(const char *path, Asked asked, Fault *why)
     if (strstr(path, "://"))
         return !fault(
             why, ExitIO,
-            "%s: attnc downloads nothing: get the folder of the model "
-            "first, as by `hf download OWNER/MODEL --local-dir "
-            "MODEL`, then `attnc import MODEL`",
+            "%s: attnc downloads nothing: download the model first: `hf "
+            "download OWNER/MODEL --local-dir MODEL`, then `attnc import "
+            "MODEL`",
             path);
     snprintf(yaml, sizeof yaml, "%s.yaml", path);
     if (asked == AskedSpec && access(yaml, F_OK) == 0)
@@ -108,9 +108,9 @@ static bool missing_file(const char *path, Asked asked, Fault *why)
     if (asked == AskedWeights || !is_hub_name(path))
         return false;
     return !fault(why, ExitIO,
-                  "%s: there is no such file or folder. Where it is a model of "
-                  "a hub, get its folder first, as by `hf download %s "
-                  "--local-dir %s`, then `attnc import %s`",
+                  "%s: there is no such file or folder. If it is a model of a "
+                  "hub, download it first: `hf download %s --local-dir %s`, "
+                  "then `attnc import %s`",
                   path, path, base_name(path), base_name(path));
 }
 

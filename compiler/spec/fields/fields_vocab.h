@@ -3,8 +3,9 @@
 SPREAD("vocab.size", WORDS("vocab.source.size", "vocab.target.size"), Model,
    "The vocabulary of each side has this many tokens."),
 SPREAD("vocab.file", WORDS("vocab.source.file", "vocab.target.file"), Model,
-       "This file contains the tokens of both sides in UTF-8, one per line. "
-       "A token's id is the number of its line, from 0."),
+       "This file contains the tokenizer of both sides: a tokenizer.json, a "
+       "vocabulary that attnc import wrote, or a list of tokens in UTF-8, one "
+       "per line. A token's id is then the number of its line, from 0."),
 INT("vocab.source.size", source.size, 1, MostTokens, Source_,
     "lines of the file", follow_later,
     "The source's vocabulary has this many tokens."),
