@@ -247,12 +247,15 @@ struct attn_model {
 /* Options of the logits processors, a table of functions that change each row
  * of logits before the search reads it. A logit of -INFINITY forbids a token.
  * Scores are computed from the changed logits, so the share of forbidden tokens
- * goes to the other tokens. Options set only the numbers, which precede the
- * lists. */
+ * goes to the other tokens. Only min_length and suppress_first count the answer
+ * alone: the others also see the start token and a decoder's prompt. */
 struct attn_process {         /* zero turns an option off */
     int64_t min_length;       /* no end token before this many tokens */
+    int64_t min_total;        /* the same, but start and prompt count, too */
     float repetition_penalty; /* 0 or 1: off */
     int64_t no_repeat_ngram;
+    int64_t log_probabilities;     /* beam > 1: they change log-probabilities
+                                      instead, which are not normalised again */
     const int32_t *suppress;       /* forbidden sequences, each as its
                                       length, then its tokens */
     int64_t suppress_size;         /* number of entries of suppress[] */

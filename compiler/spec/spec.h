@@ -115,6 +115,7 @@ typedef enum {
 /* the values of the ATTN_RULE_ and ATTN_PENALTY_ constants */
 typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
+typedef enum { ProcessLogits, ProcessLogProbabilities } ProcessRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
 /* arithmetic of products with integer weights */
 typedef enum {
@@ -392,10 +393,15 @@ struct Spec {
     int64_t search_beam;
     PenaltyRule search_penalty;
     double search_alpha;
-    SpecIds search_prefix;   /* first tokens of every answer */
-    SpecIds suppress;        /* token sequences that answers must not contain,
-                                each after its length */
-    SpecIds suppress_first;  /* tokens that must not begin an answer */
+    SpecIds search_prefix;     /* first tokens of every answer */
+    SpecIds suppress;          /* token sequences that answers must not contain,
+                                  each after its length */
+    SpecIds suppress_first;    /* tokens that must not begin an answer */
+    double repetition_penalty; /* 1: none */
+    int64_t no_repeat_ngram;   /* 0: off */
+    int64_t min_length, min_total; /* minimum tokens of an answer; of it and
+                                      the tokens before it */
+    ProcessRule search_processors;
     int64_t max_output_plus; /* maximum tokens of an answer minus those of the
                                 input; -1: not set */
     int64_t max_output;      /* maximum tokens of an answer; -1: not set */

@@ -75,14 +75,14 @@ OPTION(LINES | PROMPT, Search, Float, "--patience", "X",
     Settings, patience, 0, 100, 1,
     "rule recorded: stop at --beam times this many")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--min-length", "N",
-    Settings, process.min_length, 0, MOST, 0, "no end token before this many tokens")
+    Settings, process.min_length, 0, MOST, -1, "no end token before this many tokens")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--max-output", "N",
     Settings, max_output, 1, MOST, 0, "at most this many tokens in an answer")
 OPTION(LINES | PROMPT | CHAT, Search, Float, "--repetition-penalty", "X",
-    Settings, process.repetition_penalty, 0.001, 1000, 0,
-    "divide the logits of tokens of the answer by X")
+    Settings, process.repetition_penalty, 0.001, 1000, -1,
+    "divide the logits of tokens that came already by X")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--no-repeat-ngram", "N",
-    Settings, process.no_repeat_ngram, 0, 1000, 0,
+    Settings, process.no_repeat_ngram, 0, 1000, -1,
     "repeat no n-gram of this length")
 OPTION(LINES | PROMPT | CHAT, Search, List, "--suppress", "TOKENS",
     Suppress, suppress, 0, 0, 0,

@@ -2,8 +2,6 @@
 #include "runtime/core.h"
 #include "search_settings.h"
 
-#include <string.h>
-
 /* Returns the temperature. Without --temperature it is 1 if any other sampling
  * option is given, otherwise 0. */
 ATTN_API float attn_settings_temperature(const struct attn_settings *s)
@@ -44,8 +42,14 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
     o->max_input = s->max_input;
     o->patience = s->patience;
     o->want_scores = s->scores;
-    /* Copies only the numbers; the lists after them stay those of the spec. */
-    memcpy(&o->process, &s->process, offsetof(struct attn_process, suppress));
+    if (s->process.min_length >= 0) {
+        o->process.min_length = s->process.min_length;
+        o->process.min_total = 0;
+    }
+    if (s->process.repetition_penalty >= 0.0f)
+        o->process.repetition_penalty = s->process.repetition_penalty;
+    if (s->process.no_repeat_ngram >= 0)
+        o->process.no_repeat_ngram = s->process.no_repeat_ngram;
     o->sampling = s->sampling;
     o->sampling.temperature = attn_settings_temperature(s);
     o->sampling.seed = seed;

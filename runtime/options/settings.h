@@ -28,7 +28,7 @@ struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
     float alpha, patience;
     bool scores;
 #if ATTN_HAS_SEARCH
-    struct attn_process process;   /* numbers only */
+    struct attn_process process;   /* some numbers; -1: not given */
     struct attn_sampling sampling; /* a temperature of -1: not given */
 #endif
 };

@@ -5,15 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-struct process_row { /* a row of logits with its context */
-    const struct attn_search_options *search;
-    const struct attn_process *options;
-    float *logits;
-    int64_t vocab;
-    const int32_t *tokens; /* [n] tokens of the answer so far */
-    int64_t n;
-};
-
 ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token)
 {
     for (int64_t i = 0; i < o->ends_count; i++)
@@ -22,30 +13,35 @@ ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token)
     return token == o->end;
 }
 
-static void process_forbid(const struct process_row *r, int32_t token)
+static int process_has(const struct attn_process_row *r, int32_t token)
 {
-    if (token >= 0 && token < r->vocab)
+    return token >= 0 && token < r->vocab;
+}
+
+static void process_forbid(const struct attn_process_row *r, int32_t token)
+{
+    if (process_has(r, token))
         r->logits[token] = -INFINITY;
 }
 
-static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
+ATTN_API int attn_penalises(const struct attn_process *p)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (tokens[i] == token)
-            return 1;
-    return 0;
+    return p->repetition_penalty != 0.0f && p->repetition_penalty != 1.0f;
 }
 
-/* Makes each token of the answer less likely. A repeated token is penalised
- * only once. */
-static void process_repetition(const struct process_row *r)
+/* Makes each token of the row less likely. A repeated token is penalised only
+ * at its first place, which is noted in `order`. */
+static void process_repetition(const struct attn_process_row *r)
 {
-    float penalty = r->options->repetition_penalty;
-    if (penalty == 0.0f || penalty == 1.0f)
+    const float penalty = r->search->process.repetition_penalty;
+    if (!attn_penalises(&r->search->process))
         return;
+    for (int64_t i = r->n - 1; i >= 0; i--)
+        if (process_has(r, r->tokens[i]))
+            r->order[r->tokens[i]] = (int32_t)i;
     for (int64_t i = 0; i < r->n; i++) {
-        int32_t token = r->tokens[i];
-        if (token < 0 || token >= r->vocab || process_seen(r->tokens, i, token))
+        const int32_t token = r->tokens[i];
+        if (!process_has(r, token) || r->order[token] != i)
             continue;
         float *x = &r->logits[token];
         if (*x >= 0.0f)
@@ -55,10 +51,10 @@ static void process_repetition(const struct process_row *r)
     }
 }
 
-static void process_min_length(const struct process_row *r)
+static void process_min_length(const struct attn_process_row *r)
 {
     const struct attn_search_options *o = r->search;
-    if (r->n >= r->options->min_length)
+    if (r->n - r->lead >= o->process.min_length && r->n >= o->process.min_total)
         return;
     process_forbid(r, o->end);
     for (int64_t i = 0; i < o->ends_count; i++)
@@ -72,9 +68,9 @@ static int process_same(const int32_t *a, const int32_t *b, int64_t n)
 
 /* Forbids each token that would repeat an n-gram, because it already followed
  * the last size - 1 tokens at an earlier place. */
-static void process_ngram(const struct process_row *r)
+static void process_ngram(const struct attn_process_row *r)
 {
-    int64_t size = r->options->no_repeat_ngram;
+    int64_t size = r->search->process.no_repeat_ngram;
     if (size < 1 || r->n < size)
         return;
     const int32_t *last = r->tokens + r->n - (size - 1);
@@ -83,12 +79,12 @@ static void process_ngram(const struct process_row *r)
             process_forbid(r, r->tokens[i + size - 1]);
 }
 
-/* Forbids the last token of a suppressed sequence if the answer ends in the
+/* Forbids the last token of a suppressed sequence if the row ends in the
  * sequence's other tokens. */
-static void process_suppress(const struct process_row *r)
+static void process_suppress(const struct attn_process_row *r)
 {
-    const int32_t *at = r->options->suppress;
-    int64_t left = r->options->suppress_size;
+    const int32_t *at = r->search->process.suppress;
+    int64_t left = r->search->process.suppress_size;
     while (left > 0) {
         int64_t length = at[0];
         if (length < 1 || length >= left)
@@ -102,17 +98,18 @@ static void process_suppress(const struct process_row *r)
     }
 }
 
-static void process_first(const struct process_row *r)
+static void process_first(const struct attn_process_row *r)
 {
-    if (r->n != r->search->prefix_n)
+    const struct attn_process *p = &r->search->process;
+    if (r->n - r->lead != r->search->prefix_n)
         return;
-    for (int64_t i = 0; i < r->options->suppress_first_count; i++)
-        process_forbid(r, r->options->suppress_first[i]);
+    for (int64_t i = 0; i < p->suppress_first_count; i++)
+        process_forbid(r, p->suppress_first[i]);
 }
 
 /* The penalty comes first, because it needs the logits before other functions
  * set them to -INFINITY. */
-static void (*const process_table[])(const struct process_row *) = {
+static void (*const process_table[])(const struct attn_process_row *) = {
     process_repetition, process_min_length, process_ngram,
     process_suppress,   process_first,
 };
@@ -144,7 +141,7 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
     float penalty = p->repetition_penalty;
     if (!(penalty >= 0.0f) || penalty == INFINITY)
         return ATTN_ERROR_OPTION;
-    if (p->min_length < 0 || p->no_repeat_ngram < 0)
+    if (p->min_length < 0 || p->min_total < 0 || p->no_repeat_ngram < 0)
         return ATTN_ERROR_OPTION;
     int wrong = process_check_suppress(p, vocab);
     if (wrong)
@@ -168,19 +165,10 @@ ATTN_API int attn_logits_finite(const float *logits, int64_t n)
     return some;
 }
 
-ATTN_API void attn_process_logits(const struct attn_search_options *o,
-                                  float *logits, int64_t vocab,
-                                  const int32_t *tokens, int64_t n)
+ATTN_API void attn_process_logits(const struct attn_process_row *r)
 {
-    struct process_row r;
-    r.search = o;
-    r.options = &o->process;
-    r.logits = logits;
-    r.vocab = vocab;
-    r.tokens = tokens;
-    r.n = n;
     for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
-        process_table[i](&r);
+        process_table[i](r);
 }
 
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,

@@ -257,21 +257,43 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-/* Adds hypothesis h, with each of its possible next tokens, to its sentence's
- * list. Returns 0 if the logits are invalid (attn_logits_finite). */
-static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
-                        int64_t h, float *logits)
+/* Runs the logits processors on the logits of hypothesis h of sentence i. */
+static void search_process(const struct attn_search_state *s, int64_t i,
+                           int64_t h, float *logits)
+{
+    const int64_t lead = attn_search_lead(s->model, s->o, s->source_rows_of[i]);
+    const struct attn_process_row row = {
+        s->o,      logits, s->model->target_vocab,
+        s->tokens, lead,   lead + s->beam[i].length,
+        s->order
+    };
+    for (int64_t j = 0; j < row.n; j++)
+        s->tokens[j] = search_token(s, i, h, j);
+    attn_process_logits(&row);
+}
+
+/* Adds hypothesis h, with each of its possible next tokens, to the list of
+ * sentence i. Returns 0 if the logits are invalid (attn_logits_finite). */
+static int search_offer(const struct attn_search_state *s, int64_t i, int64_t h,
+                        float *logits)
 {
     int64_t vocab = s->model->target_vocab;
+    const int late = s->o->process.log_probabilities && s->o->beam > 1;
     float sum = 0.0f;
     if (!attn_logits_finite(logits, vocab))
         return 0;
-    attn_process_logits(s->o, logits, vocab, b->tokens + h * b->width,
-                        b->length);
+    if (!late)
+        search_process(s, i, h, logits);
     if (s->o->beam > 1 || s->o->want_scores)
         sum = s->model->log_sum_exp(logits, vocab);
+    if (late) {
+        for (int64_t t = 0; t < vocab; t++)
+            logits[t] = attn_log_probability(logits[t], sum);
+        search_process(s, i, h, logits);
+        sum = 0.0f;
+    }
     attn_forbid_logits(s->o, logits, vocab);
-    attn_beam_offer(b, (int32_t)h, logits, vocab, sum);
+    attn_beam_offer(&s->beam[i], (int32_t)h, logits, vocab, sum);
     return 1;
 }
 
@@ -289,7 +311,7 @@ static int64_t search_choose(struct attn_search_state *s)
         int finite = 1;
         for (int64_t h = 0; h < had; h++) {
             if (finite)
-                finite = search_offer(s, b, h, logits);
+                finite = search_offer(s, i, h, logits);
             logits += s->model->target_vocab;
         }
         if (finite) {

@@ -82,11 +82,19 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab);
 /* True if a token can be chosen: no logit is NaN or INFINITY, and at least one
  * is finite. -INFINITY marks a token that the model never produces.         */
 ATTN_API int attn_logits_finite(const float *logits, int64_t n);
-/* Runs the logits processors on a row. `tokens` [n] is the answer so far,
- * including the prefix. */
-ATTN_API void attn_process_logits(const struct attn_search_options *o,
-                                  float *logits, int64_t vocab,
-                                  const int32_t *tokens, int64_t n);
+/* True if the repetition penalty is on. */
+ATTN_API int attn_penalises(const struct attn_process *p);
+struct attn_process_row { /* a row of logits with its context */
+    const struct attn_search_options *search;
+    float *logits; /* [vocab], or log-probabilities */
+    int64_t vocab;
+    const int32_t *tokens; /* [n] start token, a decoder's prompt, and the
+                            * answer so far with its prefix */
+    int64_t lead, n;       /* number of tokens before the answer; of all */
+    int32_t *order; /* [vocab] scratch memory, only for attn_penalises() */
+};
+/* Runs the logits processors on a row. */
+ATTN_API void attn_process_logits(const struct attn_process_row *r);
 /* Forbids the tokens in `forbid`. Called after the probabilities are computed,
  * so that no other token gets their share, and the score of an answer equals
  * that of attn_score. */
@@ -171,8 +179,11 @@ struct attn_search_state {
                           * numbers */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
-    float *logits;  /* [slots][target_vocab] logits of each hypothesis */
-    int32_t *order; /* [target_vocab] scratch memory of sampling, or NULL */
+    int32_t *tokens; /* [positions + 1] tokens before the answer and those of
+                      * one hypothesis, for the logits processors */
+    float *logits;   /* [slots][target_vocab] logits of each hypothesis */
+    int32_t *order;  /* [target_vocab] scratch memory of sampling and of the
+                      * repetition penalty, or NULL */
     void *arena;
 };
 /* Returns the number of rows that the decoder reads before the first token of

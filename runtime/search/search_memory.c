@@ -188,7 +188,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
         first += s->source_rows;
     first = attn_min(first, n * attn_cache_rows(m)) + more;
 
-    if (s->o->sampling.temperature > 0.0f)
+    if (s->o->sampling.temperature > 0.0f || attn_penalises(&s->o->process))
         s->order = attn_take(at, m->target_vocab, word);
     search_lay_out_caches(s, at);
     search_lay_out_beams(s, at);
@@ -205,6 +205,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->source = attn_take(at, slots, word);
     s->parents = attn_take(at, slots, word);
     s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 3), word);
+    s->tokens = attn_take(at, s->positions + 1, word);
     s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;

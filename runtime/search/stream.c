@@ -272,7 +272,10 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (!attn_logits_finite(r->logits, vocab))
         return ATTN_ERROR_FINITE;
-    attn_process_logits(&s->o, r->logits, vocab, s->tokens + s->lead, answer);
+    const struct attn_process_row row = { &s->o,     r->logits, vocab,
+                                          s->tokens, s->lead,   s->n,
+                                          r->order };
+    attn_process_logits(&row);
     attn_forbid_logits(&s->o, r->logits, vocab);
     int64_t token = attn_sample(&s->o.sampling, r->logits, vocab, answer,
                                 r->order);

@@ -1,7 +1,8 @@
 /* defaults_test.c: imports each folder of tests/families with all keys that its
  * class has in transformers 4 and 5 (tests/families/defaults.json), as older
  * releases write them, and with all keys of generation_config.json. There may
- * be no error and no warning. */
+ * be no error and no warning, so an unknown key is never one that a class of
+ * transformers writes by default. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>

@@ -184,6 +184,10 @@ static const struct {
     { "bert", "{\"directionality\": \"bidi\", \"pooler_fc_size\": 768,"
               " \"pooler_num_attention_heads\": 12, \"pooler_type\": \"first_"
               "token_transform\", \"gradient_checkpointing\": false}" },
+    { "bert", "{\"model_type\": \"ernie\", \"architectures\": [\"ErnieModel\"],"
+              " \"task_type_vocab_size\": 3, \"use_task_id\": false}" },
+    { "roberta", "{\"model_type\": \"camembert\","
+                 " \"architectures\": [\"CamembertModel\"]}" },
     { "bert-reranker", "{\"sbert_ce_default_activation_function\":"
                        " \"torch.nn.modules.linear.Identity\"}" },
     { "distilbert-classify",
@@ -436,13 +440,15 @@ static void test_python_numbers(void **state)
 static const struct {
     const char *family, *config, *generation, *says;
 } noted[] = {
-    { "bart", "{\"no_repeat_ngram_size\": 3, \"min_length\": 56}",
-      "{\"min_length\": 5, \"repetition_penalty\": 1.0}",
-      "generation_config.json: min_length 5, no_repeat_ngram_size 3: an answer "
-      "is searched for without that here, and may differ from that of "
-      "transformers\n" },
-    { "llama", "{}", "{\"repetition_penalty\": 1.1, \"top_k\": 50}",
-      "generation_config.json: repetition_penalty 1.1: an answer " },
+    { "bart", "{\"num_beam_groups\": 4, \"encoder_no_repeat_ngram_size\": 9}",
+      "{\"encoder_no_repeat_ngram_size\": 3, "
+      "\"encoder_repetition_penalty\": 1.0}",
+      "generation_config.json: encoder_no_repeat_ngram_size 3, num_beam_groups "
+      "4: an answer is searched for without that here, and may differ from that "
+      "of transformers\n" },
+    { "llama", "{}", "{\"encoder_repetition_penalty\": 1.1, \"top_k\": 50}",
+      "generation_config.json: encoder_repetition_penalty 1.1: an answer " },
+    { "llama", "{}", "{\"repetition_penalty\": 1.1, \"min_length\": 9}", NULL },
     { "gpt2", "{\"diversity_penalty\": 0.5, \"num_beam_groups\": 2}", "{}",
       "config.json: diversity_penalty 0.5, num_beam_groups 2: an answer " },
     { "bart", "{\"no_repeat_ngram_size\": 0, \"min_length\": 0}",

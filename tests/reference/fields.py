@@ -200,6 +200,11 @@ FIELDS = {
     "search.prefix": None,
     "search.suppress": None,
     "search.suppress_first": None,
+    "search.repetition_penalty": 1.0,
+    "search.no_repeat_ngram": 0,
+    "search.min_length": 0,
+    "search.min_total": 0,
+    "search.processors": "logits",
     "search.max_output.tokens": None,
     "search.max_output.plus": lambda v: (
         50 if v["kind"] == "encoder-decoder" and

@@ -68,15 +68,17 @@ def constraints(d, spec, o, line, size, most):
     if d.often(0.2):
         o["suppress_first"] = spec["search.suppress_first"] = [
             d.choice(tokens)]
-    if d.often(0.2):
-        o["min_length"] = d.randint(1, most)
-        line.append(f"--min-length={o['min_length']}")
-    if d.often(0.2):
-        o["repetition_penalty"] = d.choice([1.3, 2, 0.7])
-        line.append(f"--repetition-penalty={o['repetition_penalty']}")
-    if d.often(0.2):
-        o["no_repeat_ngram"] = d.randint(1, 2)
-        line.append(f"--no-repeat-ngram={o['no_repeat_ngram']}")
+    for key, some in (("min_length", [1, most]), ("no_repeat_ngram", [1, 2]),
+                      ("repetition_penalty", [1.3, 2, 0.7])):
+        if d.often(0.2):
+            o[key] = d.choice(some)
+            line.append(f"--{key.replace('_', '-')}={o[key]}")
+        elif d.often(0.2):
+            o[key] = spec[f"search.{key}"] = d.choice(some)
+    if d.often(0.2) and not any("--min-length" in word for word in line):
+        o["min_total"] = spec["search.min_total"] = d.randint(1, most + 2)
+    if d.often(0.3):
+        o["processors"] = spec["search.processors"] = "log_probabilities"
     if o["rule"] == "recorded" and d.often(0.3):
         o["patience"] = d.choice([0.5, 1.5, 2])
         line.append(f"--patience={o['patience']}")
@@ -101,6 +103,7 @@ def answers(text):
 def check_search(seed):
     """What is wrong, in words; none: nothing."""
     spec, o, line, beam, count, most, prompt = random_search(seed)
+    o["lead"] = (START, *prompt)
     x, text = asked(spec, prompt)
     w, known = Weights(spec, seed), {}
 

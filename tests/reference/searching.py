@@ -2,14 +2,21 @@
 import math
 
 DEFAULTS = {"rule": "exact", "penalty": "none", "alpha": 1, "patience": 1,
-            "prefix": (), "min_length": 0, "suppress": (),
-            "suppress_first": (), "no_repeat_ngram": 0,
-            "repetition_penalty": 1}
+            "lead": (), "prefix": (), "min_length": 0, "min_total": 0,
+            "suppress": (), "suppress_first": (), "no_repeat_ngram": 0,
+            "repetition_penalty": 1, "processors": "logits"}
+
+
+def normal(x):
+    most = max(x)
+    total = most + math.log(sum(math.exp(y - most) for y in x))
+    return [y - total for y in x]
 
 
 class Search:
     """`logits(ids)` has those of each token behind ids. `most` is the limit
-    of the length, `never` are tokens that are not written."""
+    of the length, `never` are tokens that are not written, `lead` those that
+    stand before an answer."""
 
     def __init__(self, logits, most, ends, never, **options):
         self.logits, self.most = logits, most
@@ -31,11 +38,12 @@ class Search:
         """Whether the options leave a token out: the others then have its
         probability."""
         o, behind = self.o, len(ids) - len(self.o["prefix"])
-        if token in self.ends:
-            return len(ids) < o["min_length"]
+        new, n = (*self.o["lead"], *ids, token), self.o["no_repeat_ngram"]
+        if token in self.ends and (len(ids) < o["min_length"] or
+                                   len(new) <= o["min_total"]):
+            return True
         if behind == 0 and token in o["suppress_first"]:
             return True
-        new, n = (*ids, token), o["no_repeat_ngram"]
         if any(new[-len(words):] == tuple(words) for words in o["suppress"]):
             return True
         return n > 0 and any(new[i:i + n] == new[-n:]
@@ -43,13 +51,13 @@ class Search:
 
     def log_p(self, ids):
         x, by = list(self.logits(ids)), self.o["repetition_penalty"]
-        for token in set(ids):
+        if self.late:
+            x = normal(x)
+        for token in {*self.o["lead"], *ids}:
             x[token] = x[token] / by if x[token] > 0 else x[token] * by
         x = [-math.inf if self.forbidden(ids, token) else y
              for token, y in enumerate(x)]
-        most = max(x)
-        total = most + math.log(sum(math.exp(y - most) for y in x))
-        return [y - total for y in x]
+        return x if self.late else normal(x)
 
     def expansions(self, ids, log_p):
         """Tokens that are never written keep their probability."""
@@ -65,6 +73,7 @@ class Search:
         """The answers, the best first: score and ids, the end among them."""
         prefix = tuple(self.o["prefix"])
         open_, done, self.top_ended = [(0.0, prefix)], [], False
+        self.late = beam > 1 and self.o["processors"] != "logits"
         while open_ and len(open_[0][1]) < self.most:
             found = sorted((e for log_p, ids in open_
                             for e in self.expansions(ids, log_p)),

@@ -144,6 +144,16 @@ static void test_length_penalty(void **unused)
 enum { Vocab = 8, End = 2 };
 static float logits[Vocab];
 
+static void process_row(const struct attn_search_options *o,
+                        const int32_t *tokens, int64_t lead, int64_t n)
+{
+    int32_t order[Vocab];
+    const struct attn_process_row r = {
+        o, logits, Vocab, tokens, lead, n, order
+    };
+    attn_process_logits(&r);
+}
+
 /* Processes logits 1 .. 7 and -8 after `n` tokens. */
 static void process(const struct attn_process *p, const int32_t *tokens,
                     int64_t n)
@@ -152,7 +162,7 @@ static void process(const struct attn_process *p, const int32_t *tokens,
         logits[i] = (float)(i + 1);
     logits[Vocab - 1] = -8.0f;
     const struct attn_search_options o = { .end = End, .process = *p };
-    attn_process_logits(&o, logits, Vocab, tokens, n);
+    process_row(&o, tokens, 0, n);
 }
 
 /* `ids`: the forbidden ones, as digits. */
@@ -184,6 +194,30 @@ static void test_min_length(void **unused)
     assert_forbidden("2");
     process(&p, tokens, 2);
     assert_forbidden("");
+}
+
+/* Tests which tokens count: those of the answer, or all. */
+static void test_lead(void **unused)
+{
+    (void)unused;
+    const int32_t tokens[] = { 1, 1, 1, 1 };
+    struct attn_search_options o = { .end = End };
+    for (int64_t least = 0; least <= 4; least++)
+        for (int64_t lead = 0; lead <= 3; lead++) {
+            process(&o.process, NULL, 0);
+            o.process.min_length = least;
+            process_row(&o, tokens, lead, 3);
+            assert_forbidden(3 - lead < least ? "2" : "");
+            o.process = (struct attn_process){ .min_total = least };
+            process(&(struct attn_process){ 0 }, NULL, 0);
+            process_row(&o, tokens, lead, 3);
+            assert_forbidden(3 < least ? "2" : "");
+            o.process = (struct attn_process){ 0 };
+        }
+    o.process.no_repeat_ngram = 1;
+    process(&(struct attn_process){ 0 }, NULL, 0);
+    process_row(&o, tokens, 2, 2);
+    assert_forbidden("1");
 }
 
 static void test_repetition(void **unused)
@@ -292,7 +326,7 @@ static void test_ends(void **unused)
         assert_int_equal(attn_ends(&o, t), t == End || t == 4 || t == 6);
     for (int64_t n = 1; n <= 2; n++) {
         process(&o.process, NULL, 2);
-        attn_process_logits(&o, logits, Vocab, ends, n);
+        process_row(&o, ends, 0, n);
         assert_forbidden(n < 2 ? "246" : "");
     }
 }
@@ -301,14 +335,17 @@ static void test_ends(void **unused)
 static void test_suppress_first(void **unused)
 {
     (void)unused;
-    const int32_t ids[] = { 0, 5 }, before[] = { 3, 3, 3 };
+    const int32_t ids[] = { 0, 5 }, before[] = { 3, 3, 3, 3, 3, 3 };
     struct attn_search_options o = { .end = End,
                                      .process = { .suppress_first = ids,
                                                   .suppress_first_count = 2 } };
     for (o.prefix_n = 0; o.prefix_n < 3; o.prefix_n++)
         for (int64_t n = 0; n < 3; n++) {
             process(&(struct attn_process){ 0 }, NULL, 0);
-            attn_process_logits(&o, logits, Vocab, before, n);
+            process_row(&o, before, 0, n);
+            assert_forbidden(n == o.prefix_n ? "05" : "");
+            process(&(struct attn_process){ 0 }, NULL, 0);
+            process_row(&o, before, n, 2 * n); /* a prompt of n */
             assert_forbidden(n == o.prefix_n ? "05" : "");
         }
 }
@@ -323,6 +360,7 @@ int main(void)
         cmocka_unit_test(test_length_penalty),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_min_length),
+        cmocka_unit_test(test_lead),
         cmocka_unit_test(test_repetition),
         cmocka_unit_test(test_ngram),
         cmocka_unit_test(test_suppress),

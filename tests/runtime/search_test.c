@@ -82,6 +82,9 @@ static void case_random(Case *c, uint32_t seed)
     c->o.want_scores = random_below(&s, 2);
     c->o.process.min_length = random_below(&s, 4);
     c->o.process.no_repeat_ngram = random_below(&s, 3);
+    c->o.process.min_total = seed % 4 ? 0 : random_below(&s, 20);
+    c->o.process.repetition_penalty = seed % 5 ? 0.0f : 1.3f;
+    c->o.process.log_probabilities = seed % 3 == 0;
     c->o.process.forbid = unwritten;
     c->o.process.forbid_count = random_below(&s, 4);
     c->o.ends = more_ends;

@@ -64,6 +64,24 @@ static bool slow_ends(const Slow *s, int32_t token)
     return token == s->o->end;
 }
 
+static void slow_process(const Slow *s, const Answer *a, float *logits)
+{
+    int32_t tokens[2 * FakeLong], order[64];
+    int64_t n = 0;
+    if (s->o->start >= 0)
+        tokens[n++] = s->o->start;
+    for (int64_t i = 0; s->f->model.kind == ATTN_DECODER && i < s->source_n;
+         i++)
+        tokens[n++] = s->source[i];
+    const int64_t lead = n;
+    for (int64_t i = 0; i < a->n; i++)
+        tokens[n++] = a->token[i];
+    const struct attn_process_row r = {
+        s->o, logits, s->f->model.target_vocab, tokens, lead, n, order
+    };
+    attn_process_logits(&r);
+}
+
 /* Computes the log-probabilities after the tokens that the decoder has read. */
 static void slow_logits(Slow *s, const Answer *a, float *logits)
 {
@@ -83,10 +101,14 @@ static void slow_logits(Slow *s, const Answer *a, float *logits)
         none += !isfinite(logits[t]);
     }
     s->wrong |= none == vocab;
-    attn_process_logits(s->o, logits, vocab, a->token, a->n);
+    const bool late = s->o->process.log_probabilities && s->o->beam > 1;
+    if (!late)
+        slow_process(s, a, logits);
     float sum = fake_log_sum_exp(logits, vocab);
     for (int64_t t = 0; t < vocab; t++)
         logits[t] = attn_log_probability(logits[t], sum);
+    if (late)
+        slow_process(s, a, logits);
     for (int64_t i = 0; i < s->o->process.forbid_count; i++)
         if (!slow_ends(s, s->o->process.forbid[i]))
             logits[s->o->process.forbid[i]] = -INFINITY;

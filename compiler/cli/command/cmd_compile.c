@@ -301,6 +301,30 @@ static void look_at_plain(const Options *o)
              "memory max_len sizes: use --set=max_len=N");
 }
 
+/* Checks that the search has no option that plain C lacks. */
+static bool plain_searches(const Spec *s)
+{
+    const struct {
+        bool set;
+        const char *key, *off;
+    } lacks[] = {
+        { s->repetition_penalty != 1 && s->repetition_penalty != 0,
+          "search.repetition_penalty", "1" },
+        { s->no_repeat_ngram > 0, "search.no_repeat_ngram", "0" },
+        { s->min_length > 0, "search.min_length", "0" },
+        { s->min_total > 0, "search.min_total", "0" },
+    };
+    for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
+        if (lacks[i].set) {
+            error_at(spec_pos(s, lacks[i].key),
+                     "the search of plain C does not have %s: leave it out "
+                     "with --set=%s=%s",
+                     lacks[i].key, lacks[i].key, lacks[i].off);
+            return false;
+        }
+    return true;
+}
+
 /* Checks that the model can be written as plain C, which supports neither
  * constant lengths nor suppressed sequences of more than one id. */
 static bool plain_fits(const Options *o, const Plan *p)
@@ -323,7 +347,7 @@ static bool plain_fits(const Options *o, const Plan *p)
                      s->suppress.at[i]);
             return false;
         }
-    return true;
+    return plain_searches(s);
 }
 
 /* Returns the engine's options. With --plain they do not depend on this

@@ -171,6 +171,27 @@ static void put_id_members(Emit *e, const IdList *list)
            "o->$size = $n;\n");
 }
 
+/* Sets those numbers of the logits processors that are not off. */
+static void put_process_numbers(Emit *e, Arena *a, const struct attn_process *p)
+{
+    const struct {
+        const char *member;
+        int64_t n;
+    } all[] = { { "min_length", p->min_length },
+                { "min_total", p->min_total },
+                { "no_repeat_ngram", p->no_repeat_ngram },
+                { "log_probabilities", p->log_probabilities } };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        let(e, "member", "%s", all[i].member);
+        let(e, "n", "%lld", (long long)all[i].n);
+        if (all[i].n)
+            put(e, "o->process.$member = $n;\n");
+    }
+    let(e, "penalty", "%s", c_float(a, (double)p->repetition_penalty));
+    if (attn_penalises(p))
+        put(e, "o->process.repetition_penalty = $penalty;\n");
+}
+
 static void emit_defaults(Gen *g, Emit *e)
 {
     int32_t ids[2];
@@ -219,6 +240,7 @@ static void emit_defaults(Gen *g, Emit *e)
            "o->patience = 1.0f;\n"
            "o->start = $start;\n"
            "o->end = $end;\n");
+    put_process_numbers(e, g->a, p);
     for (int i = 0; i < IdLists; i++)
         if (lists[i].n > 0)
             put_id_members(e, &lists[i]);

@@ -77,6 +77,7 @@ static void put_answer(Gen *g, Emit *e, const struct attn_model *m)
         .ends_count = s->token_ends.n - (s->token_ends.n > 0),
         .prefix = s->search_prefix.at,
         .prefix_n = s->search_prefix.n,
+        .process = { .repetition_penalty = (float)s->repetition_penalty },
     };
     const int64_t read = s->kind == KindDecoder ? 0 : input;
     const int64_t lead = (o.start >= 0) + input - read;

@@ -103,6 +103,7 @@ static const char *const scales[] = { "none", "sqrt_d_model", NULL };
 static const char *const ties[] = { "source", "target", "logits", NULL };
 static const char *const rules[] = { "exact", "recorded", NULL };
 static const char *const penalties[] = { "none", "gnmt", "power", NULL };
+static const char *const processors[] = { "logits", "log_probabilities", NULL };
 static const char *const splits[] = { "characters", "spaces", NULL };
 static const char *const arithmetics[] = { "f32", "int8", "int15", NULL };
 

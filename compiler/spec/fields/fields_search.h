@@ -19,6 +19,22 @@ IDS("search.suppress", FieldSequences, suppress, 0, Target_,
     "them."),
 IDS("search.suppress_first", FieldIds, suppress_first, 0, Target_,
     "No answer begins with one of these ids, after the prefix."),
+REAL("search.repetition_penalty", repetition_penalty, 0.001, 1000.0, Target_,
+     "1", NULL,
+     "The logits of tokens that came already, a decoder's prompt included, are "
+     "divided by this, or multiplied if they are below 0."),
+INT("search.no_repeat_ngram", no_repeat_ngram, 0, 1000, Target_, "0", NULL,
+    "No n-gram of this length comes twice, a decoder's prompt included."),
+INT("search.min_length", min_length, 0, MostRows, Target_, "0", NULL,
+    "No answer ends before it has this many tokens."),
+INT("search.min_total", min_total, 0, MostRows, Target_, "0", NULL,
+    "No answer ends before this many tokens, counted with the start token and "
+    "a decoder's prompt; --min-length replaces it."),
+ENUM("search.processors", search_processors, processors, Target_, "logits",
+     NULL,
+     "The fields from search.suppress to here change the logits, or, with a "
+     "beam above 1, the log-probabilities, which are not normalised again. "
+     "transformers does the latter."),
 SPREAD("search.max_output", WORDS("search.max_output.tokens"), Target_,
        "An output has at most this many tokens. The smallest of the limits "
        "that are set, and of max_len.target, holds."),

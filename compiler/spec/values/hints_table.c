@@ -164,13 +164,17 @@ const Hint hints[] = {
       HintValue, NULL },
     { "num_beams beam_size beam_width beam", "search.beam", HintValue, NULL },
     { "max_new_tokens", "search.max_output", HintValue, NULL },
+    { "min_new_tokens min_tokens", "search.min_length", HintValue, NULL },
+    { "repetition_penalty repeat_penalty", "search.repetition_penalty",
+      HintValue, NULL },
+    { "no_repeat_ngram_size", "search.no_repeat_ngram", HintValue, NULL },
 
     /* settings that have no field */
     { "*dropout* *_pdrop drop drop_path* layerdrop *layerdrop initializer_* "
       "init_std gradient_checkpointing learning_rate lr batch_size "
       "weight_decay optimizer epochs warmup* label_smoothing*", NULL,
       HintNone, TRAINING },
-    { "temperature top_k top_p do_sample repetition_penalty seed", NULL,
+    { "temperature top_k top_p do_sample seed", NULL,
       HintNone, OPTION },
     { "use_cache", NULL, HintNone, "keys and values are always cached" },
     { "transformers_version _name_or_path output_* return_dict* auto_map "
