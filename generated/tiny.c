@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 0ac132dc6db7e902 by
+ * from the spec of hash ecf9c5fc4b80d6a7 by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (here model.c), or to make it a program:
@@ -2553,8 +2553,10 @@ struct attn_model {
 
 struct attn_process {
     int64_t min_length;
+    int64_t min_total;
     float repetition_penalty;
     int64_t no_repeat_ngram;
+    int64_t log_probabilities;
     const int32_t *suppress;
     int64_t suppress_size;
     const int32_t *suppress_first;
@@ -2724,6 +2726,18 @@ struct attn_cache_size {
 
 enum { ATTN_BLOCK = 64 }; /* logits that attn_any_above() skips together */
 
+/* ---- process.c ---- */
+
+struct attn_process_row { /* a row of logits with its context */
+    const struct attn_search_options *search;
+    float *logits; /* [vocab], or log-probabilities */
+    int64_t vocab;
+    const int32_t *tokens; /* [n] start token, a decoder's prompt, and the
+                            * answer so far with its prefix */
+    int64_t lead, n;       /* number of tokens before the answer; of all */
+    int32_t *order; /* [vocab] scratch memory, only for attn_penalises() */
+};
+
 /* ---- beam.c, search_memory.c, search.c ---- */
 
 /* The state of one sentence's search (beam.c). */
@@ -2770,8 +2784,11 @@ struct attn_search_state {
                           * numbers */
     int32_t *ids, *start, *past, *select, *source;
     int32_t *parents, *scratch;
-    float *logits;  /* [slots][target_vocab] logits of each hypothesis */
-    int32_t *order; /* [target_vocab] scratch memory of sampling, or NULL */
+    int32_t *tokens; /* [positions + 1] tokens before the answer and those of
+                      * one hypothesis, for the logits processors */
+    float *logits;   /* [slots][target_vocab] logits of each hypothesis */
+    int32_t *order;  /* [target_vocab] scratch memory of sampling and of the
+                      * repetition penalty, or NULL */
     void *arena;
 };
 /* Returns the number of rows that the decoder reads before the first token of
@@ -3503,15 +3520,6 @@ ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
 /* process.c: a table of functions that change a row of logits before the search
  * reads it. -INFINITY forbids a token. To add a function, add a row.        */
 
-struct process_row { /* a row of logits with its context */
-    const struct attn_search_options *search;
-    const struct attn_process *options;
-    float *logits;
-    int64_t vocab;
-    const int32_t *tokens; /* [n] tokens of the answer so far */
-    int64_t n;
-};
-
 /* True if the token ends an answer. */
 ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token)
 {
@@ -3521,30 +3529,36 @@ ATTN_API int attn_ends(const struct attn_search_options *o, int64_t token)
     return token == o->end;
 }
 
-static void process_forbid(const struct process_row *r, int32_t token)
+static int process_has(const struct attn_process_row *r, int32_t token)
 {
-    if (token >= 0 && token < r->vocab)
+    return token >= 0 && token < r->vocab;
+}
+
+static void process_forbid(const struct attn_process_row *r, int32_t token)
+{
+    if (process_has(r, token))
         r->logits[token] = -INFINITY;
 }
 
-static int process_seen(const int32_t *tokens, int64_t n, int32_t token)
+/* True if the repetition penalty is on. */
+ATTN_API int attn_penalises(const struct attn_process *p)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (tokens[i] == token)
-            return 1;
-    return 0;
+    return p->repetition_penalty != 0.0f && p->repetition_penalty != 1.0f;
 }
 
-/* Makes each token of the answer less likely. A repeated token is penalised
- * only once. */
-static void process_repetition(const struct process_row *r)
+/* Makes each token of the row less likely. A repeated token is penalised only
+ * at its first place, which is noted in `order`. */
+static void process_repetition(const struct attn_process_row *r)
 {
-    float penalty = r->options->repetition_penalty;
-    if (penalty == 0.0f || penalty == 1.0f)
+    const float penalty = r->search->process.repetition_penalty;
+    if (!attn_penalises(&r->search->process))
         return;
+    for (int64_t i = r->n - 1; i >= 0; i--)
+        if (process_has(r, r->tokens[i]))
+            r->order[r->tokens[i]] = (int32_t)i;
     for (int64_t i = 0; i < r->n; i++) {
-        int32_t token = r->tokens[i];
-        if (token < 0 || token >= r->vocab || process_seen(r->tokens, i, token))
+        const int32_t token = r->tokens[i];
+        if (!process_has(r, token) || r->order[token] != i)
             continue;
         float *x = &r->logits[token];
         if (*x >= 0.0f)
@@ -3554,10 +3568,10 @@ static void process_repetition(const struct process_row *r)
     }
 }
 
-static void process_min_length(const struct process_row *r)
+static void process_min_length(const struct attn_process_row *r)
 {
     const struct attn_search_options *o = r->search;
-    if (r->n >= r->options->min_length)
+    if (r->n - r->lead >= o->process.min_length && r->n >= o->process.min_total)
         return;
     process_forbid(r, o->end);
     for (int64_t i = 0; i < o->ends_count; i++)
@@ -3571,9 +3585,9 @@ static int process_same(const int32_t *a, const int32_t *b, int64_t n)
 
 /* Forbids each token that would repeat an n-gram, because it already followed
  * the last size - 1 tokens at an earlier place. */
-static void process_ngram(const struct process_row *r)
+static void process_ngram(const struct attn_process_row *r)
 {
-    int64_t size = r->options->no_repeat_ngram;
+    int64_t size = r->search->process.no_repeat_ngram;
     if (size < 1 || r->n < size)
         return;
     const int32_t *last = r->tokens + r->n - (size - 1);
@@ -3582,12 +3596,12 @@ static void process_ngram(const struct process_row *r)
             process_forbid(r, r->tokens[i + size - 1]);
 }
 
-/* Forbids the last token of a suppressed sequence if the answer ends in the
+/* Forbids the last token of a suppressed sequence if the row ends in the
  * sequence's other tokens. */
-static void process_suppress(const struct process_row *r)
+static void process_suppress(const struct attn_process_row *r)
 {
-    const int32_t *at = r->options->suppress;
-    int64_t left = r->options->suppress_size;
+    const int32_t *at = r->search->process.suppress;
+    int64_t left = r->search->process.suppress_size;
     while (left > 0) {
         int64_t length = at[0];
         if (length < 1 || length >= left)
@@ -3601,17 +3615,18 @@ static void process_suppress(const struct process_row *r)
     }
 }
 
-static void process_first(const struct process_row *r)
+static void process_first(const struct attn_process_row *r)
 {
-    if (r->n != r->search->prefix_n)
+    const struct attn_process *p = &r->search->process;
+    if (r->n - r->lead != r->search->prefix_n)
         return;
-    for (int64_t i = 0; i < r->options->suppress_first_count; i++)
-        process_forbid(r, r->options->suppress_first[i]);
+    for (int64_t i = 0; i < p->suppress_first_count; i++)
+        process_forbid(r, p->suppress_first[i]);
 }
 
 /* The penalty comes first, because it needs the logits before other functions
  * set them to -INFINITY. */
-static void (*const process_table[])(const struct process_row *) = {
+static void (*const process_table[])(const struct attn_process_row *) = {
     process_repetition, process_min_length, process_ngram,
     process_suppress,   process_first,
 };
@@ -3644,7 +3659,7 @@ ATTN_API int attn_check_process(const struct attn_process *p, int64_t vocab)
     float penalty = p->repetition_penalty;
     if (!(penalty >= 0.0f) || penalty == INFINITY)
         return ATTN_ERROR_OPTION;
-    if (p->min_length < 0 || p->no_repeat_ngram < 0)
+    if (p->min_length < 0 || p->min_total < 0 || p->no_repeat_ngram < 0)
         return ATTN_ERROR_OPTION;
     int wrong = process_check_suppress(p, vocab);
     if (wrong)
@@ -3670,21 +3685,11 @@ ATTN_API int attn_logits_finite(const float *logits, int64_t n)
     return some;
 }
 
-/* Runs the logits processors on a row. `tokens` [n] is the answer so far,
- * including the prefix. */
-ATTN_API void attn_process_logits(const struct attn_search_options *o,
-                                  float *logits, int64_t vocab,
-                                  const int32_t *tokens, int64_t n)
+/* Runs the logits processors on a row. */
+ATTN_API void attn_process_logits(const struct attn_process_row *r)
 {
-    struct process_row r;
-    r.search = o;
-    r.options = &o->process;
-    r.logits = logits;
-    r.vocab = vocab;
-    r.tokens = tokens;
-    r.n = n;
     for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
-        process_table[i](&r);
+        process_table[i](r);
 }
 
 /* Forbids the tokens in `forbid`. Called after the probabilities are computed,
@@ -4420,21 +4425,43 @@ static void search_point(struct attn_search_state *s)
     b->output = s->logits;
 }
 
-/* Adds hypothesis h, with each of its possible next tokens, to its sentence's
- * list. Returns 0 if the logits are invalid (attn_logits_finite). */
-static int search_offer(const struct attn_search_state *s, struct attn_beam *b,
-                        int64_t h, float *logits)
+/* Runs the logits processors on the logits of hypothesis h of sentence i. */
+static void search_process(const struct attn_search_state *s, int64_t i,
+                           int64_t h, float *logits)
+{
+    const int64_t lead = attn_search_lead(s->model, s->o, s->source_rows_of[i]);
+    const struct attn_process_row row = {
+        s->o,      logits, s->model->target_vocab,
+        s->tokens, lead,   lead + s->beam[i].length,
+        s->order
+    };
+    for (int64_t j = 0; j < row.n; j++)
+        s->tokens[j] = search_token(s, i, h, j);
+    attn_process_logits(&row);
+}
+
+/* Adds hypothesis h, with each of its possible next tokens, to the list of
+ * sentence i. Returns 0 if the logits are invalid (attn_logits_finite). */
+static int search_offer(const struct attn_search_state *s, int64_t i, int64_t h,
+                        float *logits)
 {
     int64_t vocab = s->model->target_vocab;
+    const int late = s->o->process.log_probabilities && s->o->beam > 1;
     float sum = 0.0f;
     if (!attn_logits_finite(logits, vocab))
         return 0;
-    attn_process_logits(s->o, logits, vocab, b->tokens + h * b->width,
-                        b->length);
+    if (!late)
+        search_process(s, i, h, logits);
     if (s->o->beam > 1 || s->o->want_scores)
         sum = s->model->log_sum_exp(logits, vocab);
+    if (late) {
+        for (int64_t t = 0; t < vocab; t++)
+            logits[t] = attn_log_probability(logits[t], sum);
+        search_process(s, i, h, logits);
+        sum = 0.0f;
+    }
     attn_forbid_logits(s->o, logits, vocab);
-    attn_beam_offer(b, (int32_t)h, logits, vocab, sum);
+    attn_beam_offer(&s->beam[i], (int32_t)h, logits, vocab, sum);
     return 1;
 }
 
@@ -4452,7 +4479,7 @@ static int64_t search_choose(struct attn_search_state *s)
         int finite = 1;
         for (int64_t h = 0; h < had; h++) {
             if (finite)
-                finite = search_offer(s, b, h, logits);
+                finite = search_offer(s, i, h, logits);
             logits += s->model->target_vocab;
         }
         if (finite) {
@@ -5600,7 +5627,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
         first += s->source_rows;
     first = attn_min(first, n * attn_cache_rows(m)) + more;
 
-    if (s->o->sampling.temperature > 0.0f)
+    if (s->o->sampling.temperature > 0.0f || attn_penalises(&s->o->process))
         s->order = attn_take(at, m->target_vocab, word);
     search_lay_out_caches(s, at);
     search_lay_out_beams(s, at);
@@ -5617,6 +5644,7 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
     s->source = attn_take(at, slots, word);
     s->parents = attn_take(at, slots, word);
     s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 3), word);
+    s->tokens = attn_take(at, s->positions + 1, word);
     s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
@@ -5933,7 +5961,10 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (!attn_logits_finite(r->logits, vocab))
         return ATTN_ERROR_FINITE;
-    attn_process_logits(&s->o, r->logits, vocab, s->tokens + s->lead, answer);
+    const struct attn_process_row row = { &s->o,     r->logits, vocab,
+                                          s->tokens, s->lead,   s->n,
+                                          r->order };
+    attn_process_logits(&row);
     attn_forbid_logits(&s->o, r->logits, vocab);
     int64_t token = attn_sample(&s->o.sampling, r->logits, vocab, answer,
                                 r->order);
@@ -6890,7 +6921,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .dtype = "f32",
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0x0ac132dc6db7e902ull,
+    .spec_hash = 0xecf9c5fc4b80d6a7ull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
@@ -7859,7 +7890,7 @@ struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
     int64_t max_input, max_output; /* maximum lengths; 0: the model's limit */
     float alpha, patience;
     bool scores;
-    struct attn_process process;   /* numbers only */
+    struct attn_process process;   /* some numbers; -1: not given */
     struct attn_sampling sampling; /* a temperature of -1: not given */
 };
 
@@ -8333,8 +8364,14 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
     o->max_input = s->max_input;
     o->patience = s->patience;
     o->want_scores = s->scores;
-    /* Copies only the numbers; the lists after them stay those of the spec. */
-    memcpy(&o->process, &s->process, offsetof(struct attn_process, suppress));
+    if (s->process.min_length >= 0) {
+        o->process.min_length = s->process.min_length;
+        o->process.min_total = 0;
+    }
+    if (s->process.repetition_penalty >= 0.0f)
+        o->process.repetition_penalty = s->process.repetition_penalty;
+    if (s->process.no_repeat_ngram >= 0)
+        o->process.no_repeat_ngram = s->process.no_repeat_ngram;
     o->sampling = s->sampling;
     o->sampling.temperature = attn_settings_temperature(s);
     o->sampling.seed = seed;
@@ -8582,13 +8619,13 @@ static const struct program_option program_option[] = {
     { "Search", "--patience", "X", OPTION_REAL, 3, AT(set.patience),
       0, 100, 1, "rule recorded: stop at --beam times this many" },
     { "Search", "--min-length", "N", OPTION_WHOLE, 35, AT(set.process.min_length),
-      0, 2147483647, 0, "no end token before this many tokens" },
+      0, 2147483647, -1, "no end token before this many tokens" },
     { "Search", "--max-output", "N", OPTION_WHOLE, 35, AT(set.max_output),
       1, 2147483647, 0, "at most this many tokens in an answer" },
     { "Search", "--repetition-penalty", "X", OPTION_REAL, 35, AT(set.process.repetition_penalty),
-      0.001, 1000, 0, "divide the logits of tokens of the answer by X" },
+      0.001, 1000, -1, "divide the logits of tokens that came already by X" },
     { "Search", "--no-repeat-ngram", "N", OPTION_WHOLE, 35, AT(set.process.no_repeat_ngram),
-      0, 1000, 0, "repeat no n-gram of this length" },
+      0, 1000, -1, "repeat no n-gram of this length" },
     { "Search", "--suppress", "TOKENS", OPTION_LIST, 35, AT(suppress),
       0, 0, 0, "forbid a token or a sequence of tokens" },
     { "Search", "--end-token", "ID", OPTION_WHOLE, 35, AT(set.end_token),
