@@ -20,6 +20,7 @@ BOOL = (False, True)
 GATED = ("silu", "silu", "gelu", "gelu_new", "gelu_pytorch_tanh", "relu")
 PLAIN = ("gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu", "silu",
          "tanh", "quick_gelu")
+UNGATED = ("relu2", "relu2", *PLAIN)
 EPS = (1e-6, 1e-5, 1e-3)
 TASKS = ("ForSequenceClassification", "ForTokenClassification",
          "ForQuestionAnswering")
@@ -124,6 +125,14 @@ def rope_of(*kinds, partial=()):
 
 
 ANY_ROPE = rope_of("default", "default", "linear", "dynamic", "llama3", "yarn")
+
+
+def hunyuan_rope(r, words):
+    """alpha changes the wavelengths of texts of any length."""
+    found = ANY_ROPE(r, words)
+    if found["rope_type"] == "dynamic" and r.random() < 0.5:
+        found["alpha"] = r.choice((2.0, 1000.0))
+    return found
 
 
 def windows(r, words):
@@ -398,6 +407,17 @@ DECODERS = [
           residual_multiplier=(1.0, 0.375), attention_multiplier=(1.0, 0.4),
           **{"+experts": local_experts}),
     llama("helium", "Helium", square, attention_bias=BOOL, mlp_bias=BOOL),
+    llama("hunyuan_v1_dense", "HunYuanDenseV1", own_width, hunyuan_rope,
+          attention_bias=BOOL),
+    llama("arcee", "Arcee", acts=UNGATED, attention_bias=BOOL, mlp_bias=BOOL),
+    llama("nemotron", "Nemotron", rope=rope_of(
+        "default", "linear", partial=(0.5, 1.0)), acts=UNGATED, eps="norm_eps",
+        attention_bias=BOOL, mlp_bias=BOOL),
+    llama("persimmon", "Persimmon", equal_heads, rope_of(
+        "default", "linear", partial=(0.5, 1.0)), acts=UNGATED,
+        eps="layer_norm_eps", qk_layernorm=BOOL),
+    llama("jais2", "Jais2", acts=UNGATED, eps="layer_norm_eps",
+          attention_bias=BOOL, mlp_bias=BOOL),
     llama("ministral", "Ministral", own_width, **{"+window": windows}),
     llama("olmo", "Olmo", heads, eps="", attention_bias=BOOL,
           clip_qkv=(None, 1.25)),
