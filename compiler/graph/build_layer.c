@@ -58,9 +58,9 @@ static int norm_heads(Build *b, int x, Projection which)
     const char *word = build_join(b, projection[which], "_norm");
     if (qk == QkNone)
         return x;
-    return qk == QkWidth ? put_norm(b, x, word)
-                         : put_head_norm(b, x, heads_of(b, which),
-                                         qk == QkEach, word);
+    return qk == QkWidth
+             ? put_norm(b, x, word)
+             : put_head_norm(b, x, heads_of(b, which), qk == QkEach, word);
 }
 
 /* Adds the norms and rotation of self-attention's queries or keys. */

@@ -7,9 +7,10 @@ static void program_chat(struct program *p)
 {
     program_prepare(p);
     if (p->status == 0 && !spec_has_chat)
-        program_fail(p, 3,
-                     "--chat: the spec has no `chat`, the texts around the turns "
-                     "of a conversation");
+        program_fail(
+            p, 3,
+            "--chat: the spec has no `chat`, the texts around the turns "
+            "of a conversation");
 #if ATTN_HAS_TEXT
     if (p->status == 0 && p->target.block) {
 #if ATTN_HAS_CHAT
