@@ -309,6 +309,8 @@ typedef struct {      /* how one tensor is packed */
     bool halves, tensor2tensor; /* TableSinusoid */
     const double *rate;         /* TableRotary: [k/2] angles of a position */
     double factor;              /* factor of cosines and sines, or of slopes */
+    double growth;              /* TableRotary: position p has the factor */
+                                /* (1 + growth log(1 + floor(p / length))) */
     int64_t length;             /* TableAlibi, PackDistance: maximum rows */
     int64_t max_distance;
     bool bidirectional; /* PackDistance */

@@ -103,10 +103,12 @@ ATTRIBUTE(PoolType, pool, WORD("pool", pool_word[n->pool], n->pool != PoolNone))
 /* Append, Recall: index in Graph.cache; index of the layer in the cache */
 ATTRIBUTE(int, cache, add_cache(b, n);)
 ATTRIBUTE(int64_t, place,)
-/* Append, Recall, PackKv, Rotate: PartKey, PartValue or PartQuery */
+/* Append, Recall, PackKv, Rotate: PartKey, PartValue or PartQuery. RotaryTable:
+ * PartQuery if it is only for queries, which grow */
 ATTRIBUTE(int, part,
           WORD("part", n->part == PartKey ? "keys" : "values",
-               is_cached(n) || n->op == OpPackKv))
+               is_cached(n) || n->op == OpPackKv)
+          WORD("part", "queries", n->op == OpRotaryTable && n->part == PartQuery))
 /* Weight: ReadBy bits of a matrix; number of tensors it is assembled from,
  * numbered by {e} in its name; 0: it is one tensor */
 ATTRIBUTE(int, readers,)

@@ -25,15 +25,26 @@ static bool same_angles(const Spec *a, const Spec *b, int64_t n,
     return same;
 }
 
+/* True if rotary tables of both specs for these rows grow in the same way. */
+static bool same_growth(const Spec *a, const Spec *b, int part)
+{
+    int64_t step, other_step;
+    const double mine = spec_query_growth(a, &step);
+    const double other = spec_query_growth(b, &other_step);
+    return part != PartQuery
+        || (memcmp(&mine, &other, sizeof mine) == 0 && step == other_step);
+}
+
 /* True if the current layer can use this table for the op. */
-static bool serves(const Build *b, const Node *table, Op op)
+static bool serves(const Build *b, const Node *table, Op op, int part)
 {
     const Spec *s = b->s;
     if (table->op != op)
         return false;
     const int64_t columns = table->type.dim[1].c;
     if (op == OpRotaryTable)
-        return columns == turned_columns(b)
+        return columns == turned_columns(b) && table->part == part
+            && same_growth(table->spec, s, part)
             && same_angles(table->spec, s, columns, b->side->max_len);
     return table->type.dim[0].c == s->pos_buckets
         && table->type.dim[1].c == b->side->h;
@@ -42,15 +53,15 @@ static bool serves(const Build *b, const Node *table, Op op)
 /* Returns the stack's table for this op that fits the layer, adding it if there
  * is none. Tables are named "rotary", "rotary_2", etc., and belong to no
  * layer. */
-static int position_table(Build *b, Op op, int64_t rows, int64_t columns,
-                          const char *word)
+static int position_table(Build *b, Op op, int part, int64_t rows,
+                          int64_t columns, const char *word)
 {
     const int layer = b->layer;
     const Sublayer sublayer = b->sublayer;
     int others = 1;
     for (int i = 0; i < b->tables.n; i++) {
         const Node *n = &b->g->nodes.at[b->tables.at[i]];
-        if (serves(b, n, op))
+        if (serves(b, n, op, part))
             return b->tables.at[i];
         others += n->op == op;
     }
@@ -62,6 +73,7 @@ static int position_table(Build *b, Op op, int64_t rows, int64_t columns,
     const int node = op == OpWeight ? put_weight(b, rows, columns, word)
                                     : put_table(b, op, rows, columns, word);
     b->g->nodes.at[node].spec = b->s;
+    b->g->nodes.at[node].part = part;
     b->outside_layers = false;
     b->layer = layer;
     b->sublayer = sublayer;
@@ -69,16 +81,19 @@ static int position_table(Build *b, Op op, int64_t rows, int64_t columns,
     return node;
 }
 
-static int rotary_table(Build *b)
+/* Returns the table for keys, or that for queries, which is the same unless
+ * these grow. */
+static int rotary_table(Build *b, int part)
 {
     b->field = "positions.type";
-    return position_table(b, OpRotaryTable, b->side->max_len, turned_columns(b),
-                          "rotary");
+    return position_table(b, OpRotaryTable,
+                          b->s->scaling.query_log > 0 ? part : PartKey,
+                          b->side->max_len, turned_columns(b), "rotary");
 }
 
 int put_biases(Build *b)
 {
-    return position_table(b, OpWeight, b->s->pos_buckets, b->side->h,
+    return position_table(b, OpWeight, PartKey, b->s->pos_buckets, b->side->h,
                           "relative");
 }
 
@@ -89,7 +104,7 @@ int put_turned(Build *b, int x, int64_t heads, int part, const char *word)
         return x;
     b->field = "positions.type";
     Node n = { .op = OpRotate,
-               .in = { x, rotary_table(b) },
+               .in = { x, rotary_table(b, part) },
                .nin = 2,
                .heads = heads,
                .dims = turned_columns(b),

@@ -51,18 +51,25 @@ void eval_sinusoid(const Interp *in, const Node *n, double *out)
 }
 
 /* [Su et al. 2021], section 3.2. Row p has the cosines of its angles, then the
- * sines, all multiplied by the factor of the spec's scaling. */
+ * sines, all multiplied by the factor of the spec's scaling, which grows with p
+ * in the table of queries. */
 void eval_rotary_table(const Interp *in, const Node *n, double *out)
 {
     int64_t rows = interp_extent(in, n->type.dim[0]);
     int64_t d = interp_extent(in, n->type.dim[1]), half = d / 2;
     double *rate = arena_alloc(in->arena, (size_t)half * sizeof *rate);
     const double factor = spec_rotary(n->spec, d, rows, rate);
-    for (int64_t r = 0; r < rows; r++)
+    int64_t step = rows;
+    const double growth = n->part == PartQuery
+                            ? spec_query_growth(n->spec, &step)
+                            : 0;
+    for (int64_t r = 0; r < rows; r++) {
+        const double f = factor * (1 + growth * log(1 + (double)(r / step)));
         for (int64_t j = 0; j < half; j++) {
-            out[r * d + j] = factor * cos((double)r * rate[j]);
-            out[r * d + half + j] = factor * sin((double)r * rate[j]);
+            out[r * d + j] = f * cos((double)r * rate[j]);
+            out[r * d + half + j] = f * sin((double)r * rate[j]);
         }
+    }
 }
 
 /* The oracle computes complete sequences, so ops that read or write a cache

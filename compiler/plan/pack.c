@@ -328,6 +328,8 @@ static void rotary_item(Plan *p, const Node *n, PackItem *it)
     it->table = TableRotary;
     it->factor = spec_rotary(n->spec, it->k, it->rows, rate);
     it->rate = rate;
+    if (n->part == PartQuery)
+        it->growth = spec_query_growth(n->spec, &it->length);
 }
 
 static PackItem item_of(Plan *p, const Block *b, int node, double scale,
@@ -435,6 +437,8 @@ static uint64_t hash_items(const ItemList *list, int64_t bytes)
         h = XXH64(&it->scale, sizeof it->scale, h);
         h = XXH64(&it->base, sizeof it->base, h);
         h = XXH64(&it->factor, sizeof it->factor, h);
+        if (it->growth > 0)
+            h = XXH64(&it->growth, sizeof it->growth, h);
         if (it->rate)
             h = XXH64(it->rate, (size_t)it->k / 2 * sizeof *it->rate, h);
         if (it->name)

@@ -179,6 +179,7 @@ typedef struct {
     bool truncate;                                   /* type yarn only */
     SpecReals short_factor, long_factor;             /* type longrope only */
     double attention_factor; /* 0: computed from the other members */
+    double query_log; /* growth of queries; 0: they do not grow */
 } SpecScaling;
 
 /* One row of `names`. It maps a canonical prefix to a prefix in the file. */
@@ -561,6 +562,9 @@ int64_t spec_rotary_columns(const Spec *s, Side side);
  * factor by which rotated columns of queries and keys are multiplied. */
 double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
                    double *rate);
+/* Returns g of the factor 1 + g log(1 + floor(position / step)) of rotated
+ * queries, and sets *step. */
+double spec_query_growth(const Spec *s, int64_t *step);
 /* Pages of the reference: rows of reference_pages.h. */
 typedef enum {
     ReferenceAll,

@@ -31,6 +31,14 @@ static void sinusoid(const PackItem *item, int64_t column, const Piece *p,
     }
 }
 
+/* Returns the factor of a position. */
+static double grown(const PackItem *item, int64_t position)
+{
+    const double steps = item->growth > 0 ? (double)(position / item->length)
+                                          : 0;
+    return item->factor * (1 + item->growth * log(1 + steps));
+}
+
 /* Writes the cosines of k/2 angles of each position, then their sines [Su et
  * al. 2021, equation 34]. */
 static void rotary(const PackItem *item, int64_t column, const Piece *p,
@@ -40,7 +48,7 @@ static void rotary(const PackItem *item, int64_t column, const Piece *p,
     double rate = item->rate[column % half];
     for (int64_t r = 0; r < p->rows; r++, out += p->stride) {
         double angle = (double)(p->row + r) * rate;
-        *out = (float)(item->factor
+        *out = (float)(grown(item, p->row + r)
                        * (column < half ? cos(angle) : sin(angle)));
     }
 }

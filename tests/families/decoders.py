@@ -321,6 +321,11 @@ FAMILIES = [
         num_hidden_layers=3, sliding_window=5, head_dim=6,
         layer_types=["full_attention", "sliding_attention",
                      "full_attention"]), theta()),
+    # Transformers 4 lacks the class.
+    causal("ministral3", "Ministral3", tiny(head_dim=6), theta(
+        1000000.0, "yarn", factor=4.0, beta_fast=8.0, beta_slow=0.5,
+        mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.6,
+        original_max_position_embeddings=4), four=False),
     causal("gpt-neo", "GPTNeo", GPT_NEO),
     causal("gpt-neo-old", "GPTNeo", dict(
         GPT_NEO, attention_types=[[["local", "global"], 1]], num_layers=2,

@@ -72,7 +72,6 @@ static const struct {
     { "bert", "{\"model_type\": \"modernbert-decoder\"}", "layers differ" },
     { "bert", "{\"model_type\": \"hunyuan_v1_moe\"}", "after rotary" },
     { "bert", "{\"model_type\": \"apertus\"}", "learned numbers" },
-    { "bert", "{\"model_type\": \"ministral3\"}", "with their position" },
     { "bert", "{\"model_type\": \"dinov2_with_registers\"}", "registers" },
     { "olmoe", "{\"clip_qkv\": 2}", "after their norms" },
     { "exaone4",

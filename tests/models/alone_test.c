@@ -64,6 +64,8 @@ static const struct {
     { "positions.scaling.mscale", SCALED(YARN ", mscale_all_dim: 0.5"), 2 },
     { "positions.scaling.mscale_all_dim", SCALED(YARN ", mscale: 0.5"), 2 },
     { "positions.scaling.attention_factor", SCALED(YARN), 1.3 },
+    { "positions.scaling.query_log",
+      SCALED("type: dynamic, original_max_len: 7"), 0.7 },
     { "positions.scaling.short_factor",
       SCALED("type: longrope, original_max_len: 4096, long_factor: [1, 1]"),
       1.3 },

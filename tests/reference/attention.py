@@ -103,11 +103,13 @@ def self_attention(v, w, name, x, longest, prefix=0, files=None):
         val = project(v, w, name, "v", x, h_kv * d_v)
         q, k, val = heads_of(q, h), heads_of(k, h_kv), heads_of(val, h_kv)
         if rotary and v["norm.qk_rotated"]:
-            q, k = rotate(v, q, longest), rotate(v, k, longest)
+            q = rotate(v, q, longest, query=True)
+            k = rotate(v, k, longest)
         q = norm_heads(v, w, name + "q_norm", q)
         k = norm_heads(v, w, name + "k_norm", k)
         if rotary and not v["norm.qk_rotated"]:
-            q, k = rotate(v, q, longest), rotate(v, k, longest)
+            q = rotate(v, q, longest, query=True)
+            k = rotate(v, k, longest)
     seen = mask(v["masking"], len(x), len(x), prefix, files)
     out = attend(v, w, name, q, k, val, seen, score_bias(v, w, len(x)),
                  v["attention.sinks"])
@@ -135,7 +137,7 @@ def latent(v, w, name, x, longest, rotary):
         q_rope = heads_of(clipped(v, q_rope), h)
         k_rope = heads_of(clipped(v, k_rope), 1)
         if rotary:
-            q_rope = rotate(v, q_rope, longest)
+            q_rope = rotate(v, q_rope, longest, query=True)
             k_rope = rotate(v, k_rope, longest)
         q = np.concatenate([q, q_rope], axis=2)
         k = np.concatenate([k, np.repeat(k_rope, h, axis=0)], axis=2)

@@ -105,6 +105,7 @@ FIELDS = {
     "positions.scaling.short_factor": None,
     "positions.scaling.long_factor": None,
     "positions.scaling.attention_factor": yarn_factor,
+    "positions.scaling.query_log": 0,
     "positions.buckets": 32,
     "positions.max_distance": 128,
     "mix.type": "attention",

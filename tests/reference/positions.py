@@ -66,7 +66,7 @@ def yarn(v, rate, dims, base, factor, original):
     return rate / factor * ramp + rate * (1 - ramp)
 
 
-def rotate(v, x, longest, dims=None):
+def rotate(v, x, longest, dims=None, query=False):
     """x is [heads, rows, columns], of which the first dims are turned."""
     dims = dims or v["positions.dims"]
     rate = rates(v, dims, longest)
@@ -74,6 +74,11 @@ def rotate(v, x, longest, dims=None):
     step = v["positions.scaling.step"]
     angle = np.arange(x.shape[1])[:, None] * step * rate[None, :]
     factor = v["positions.scaling.attention_factor"]
+    growth = v["positions.scaling.query_log"]
+    if query and growth:
+        steps = (np.arange(x.shape[1])
+                 // v["positions.scaling.original_max_len"])
+        factor = factor * (1 + growth * np.log(1 + steps))[:, None]
     cos, sin = factor * np.cos(angle), factor * np.sin(angle)
     out = x.copy()
     if v["positions.layout"] == "interleaved":

@@ -103,11 +103,39 @@ static void packed_table(void **state)
     }
 }
 
+/* Tests the table of queries that grow: every 7 positions. */
+static void growing_table(void **state)
+{
+    static const double rate[] = { 0.5 };
+    const PackItem item = { .table = TableRotary, .rows = 29, .k = 2,
+                            .rate = rate, .factor = 2, .growth = 0.1,
+                            .length = 7 };
+    static const struct {
+        int64_t row;
+        double factor;
+    } rows[] = { { 0, 2 },
+                 { 6, 2 },
+                 { 7, 2.138629436111989 },
+                 { 13, 2.138629436111989 },
+                 { 14, 2.219722457733622 },
+                 { 28, 2.32188758248682 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        float row[2];
+        table_floats(&item, rows[i].row, 1, 0, 2, row, 2);
+        const double angle = (double)rows[i].row * rate[0];
+        assert_true(fabs((double)row[0] - rows[i].factor * cos(angle)) < 3e-7);
+        assert_true(fabs((double)row[1] - rows[i].factor * sin(angle)) < 3e-7);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_transformers),
         cmocka_unit_test(packed_table),
+        cmocka_unit_test(growing_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

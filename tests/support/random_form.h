@@ -204,10 +204,13 @@ static inline const char *form_scaling(RandomForm *f, int64_t dims)
 
     if (!strcmp(type, "step") || (!strcmp(type, "dynamic") && dims < 3))
         return WORD(r, "1", "0.25");
+    RandomSpec of = *r; /* a stream of its own: later draws stay unchanged */
+    of.state *= 0x9e3779b97f4a7c15u;
     for (int64_t i = 1; i < pairs; i++)
         list = TEXT(f, "%s, %s", list, WORD(r, "1", "3.5"));
-    return TEXT(f, "{type: %s, factor: %s, original_max_len: %s%s}", type,
+    return TEXT(f, "{type: %s, factor: %s, original_max_len: %s%s%s}", type,
                 WORD(r, "4", "1.5"), WORD(r, "2", "7", "4096"),
+                WORD(&of, "", "", ", query_log: 0.3"),
                 !strcmp(type, "llama3")
                     ? ", low_freq_factor: 0.5, high_freq_factor: 3"
                 : !strcmp(type, "yarn")

@@ -149,6 +149,12 @@ double spec_rotary(const Spec *s, int64_t columns, int64_t max_len,
                                     : scalings[is->type].factor(is);
 }
 
+double spec_query_growth(const Spec *s, int64_t *step)
+{
+    *step = s->scaling.original_max_len;
+    return s->scaling.query_log;
+}
+
 /* ---- checks ---- */
 #define SCALING "positions.scaling"
 

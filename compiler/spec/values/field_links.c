@@ -63,6 +63,8 @@ const FieldLink field_links[] = {
     OF("positions.scaling.short_factor", SCALING, "longrope"),
     OF("positions.scaling.long_factor", SCALING, "longrope"),
     OF("positions.scaling.attention_factor", SCALING, "yarn", "longrope"),
+    OF("positions.scaling.query_log", SCALING, "dynamic", "llama3", "yarn",
+       "longrope"),
     OF("positions.scores", "positions.type", "sinusoidal", "learned", "none",
        "rotary"),
     OF("positions.buckets", "positions.type", "relative"),
