@@ -302,7 +302,11 @@ static void finish(Build *b, int x)
     if (head == HeadDefault)
         head = b->entry == EntryDecode ? HeadLogits : HeadRows;
     const char *name = heads[head].name;
-    x = dense_head(b, heads[head].pooled ? pool(b, x) : x);
+    if (heads[head].pooled && b->s->head_pooled)
+        x = pool(b, x);
+    x = dense_head(b, x);
+    if (heads[head].pooled && !b->s->head_pooled)
+        x = pool(b, x);
     x = heads[head].build(b, x);
     if (b->entry == EntryDecode && !heads[head].pooled)
         x = put_unary(b, OpSelect, x, build_join(b, name, ".selected"));

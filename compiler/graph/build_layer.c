@@ -17,6 +17,13 @@ static const char *const projection[] = {
     [Wo] = "o",
 };
 
+/* True if queries or keys are clipped after their norms, not before them. */
+static bool clips_norm(const Build *b, Projection which)
+{
+    return (which == Wq || which == Wk) && b->sublayer == SublayerSelf
+        && b->s->attention_clip_norms && b->s->norm_qk != QkNone;
+}
+
 /* Adds one projection of attention. In a model of `kind: attention`, a missing
  * projection is the identity. Queries, keys and values are clipped even if they
  * are not projected. */
@@ -36,7 +43,9 @@ static int project(Build *b, int x, Projection which)
     b->field = "h";
     if (s->kind != KindAttention || p[which].has)
         x = put_linear(b, x, p[which].out, p[which].bias, projection[which]);
-    return which == Wo ? x : put_clipped(b, x, projection[which]);
+    return which == Wo || clips_norm(b, which)
+             ? x
+             : put_clipped(b, x, projection[which]);
 }
 
 static int64_t heads_of(const Build *b, Projection which)
@@ -58,9 +67,10 @@ static int norm_heads(Build *b, int x, Projection which)
     const char *word = build_join(b, projection[which], "_norm");
     if (qk == QkNone)
         return x;
-    return qk == QkWidth
-             ? put_norm(b, x, word)
-             : put_head_norm(b, x, heads_of(b, which), qk == QkEach, word);
+    x = qk == QkWidth
+          ? put_norm(b, x, word)
+          : put_head_norm(b, x, heads_of(b, which), qk == QkEach, word);
+    return clips_norm(b, which) ? put_clipped(b, x, word) : x;
 }
 
 /* Adds the norms and rotation of self-attention's queries or keys. */

@@ -179,7 +179,7 @@ typedef struct {
     bool truncate;                                   /* type yarn only */
     SpecReals short_factor, long_factor;             /* type longrope only */
     double attention_factor; /* 0: computed from the other members */
-    double query_log; /* growth of queries; 0: they do not grow */
+    double query_log;        /* growth of queries; 0: they do not grow */
 } SpecScaling;
 
 /* One row of `names`. It maps a canonical prefix to a prefix in the file. */
@@ -328,12 +328,13 @@ struct Spec {
     LAYER Parallel parallel; /* x + attention(norm x) + ffn(norm x) */
     LAYER ScoreType attention_score;
     LAYER Normalizer attention_normalizer;
-    LAYER double attention_scale;   /* factor of scores; 0: 1 / sqrt(d_k), or 1
-                                       for additive scores */
-    LAYER double attention_softcap; /* 0: none */
-    LAYER bool attention_sinks;     /* each head has a learned score that
-                                       belongs to no key */
-    LAYER double attention_clip;    /* limit of |q|, |k|, |v|; 0: none */
+    LAYER double attention_scale;    /* factor of scores; 0: 1 / sqrt(d_k), or 1
+                                        for additive scores */
+    LAYER double attention_softcap;  /* 0: none */
+    LAYER bool attention_sinks;      /* each head has a learned score that
+                                        belongs to no key */
+    LAYER double attention_clip;     /* limit of |q|, |k|, |v|; 0: none */
+    LAYER bool attention_clip_norms; /* q and k are limited after norm_qk */
     LAYER int64_t latent_kv;   /* width of the latent rows from which keys and
                                   values are projected; 0: the layer's rows */
     LAYER int64_t latent_q;    /* width of the latent rows of queries; 0: the
@@ -388,6 +389,7 @@ struct Spec {
                              classes */
     int64_t head_width; /* width of the dense layer before the head; 0: none */
     Activation head_act;
+    bool head_pooled; /* the dense layer reads the pooled row, not each row */
     bool head_bias, head_norm; /* bias of the dense layer; norm after its
                                   activation */
     SearchRule search_rule;

@@ -340,6 +340,9 @@ FAMILIES = [
     causal("olmoe", "Olmoe", tiny(num_experts=5, num_experts_per_tok=2,
                                   intermediate_size=7),
            theta()),
+    causal("olmoe-clip", "Olmoe", tiny(
+        num_experts=3, num_experts_per_tok=2, intermediate_size=5,
+        clip_qkv=0.8), theta()),
     causal("granitemoe", "GraniteMoe", tiny(
         num_local_experts=4, intermediate_size=5, embedding_multiplier=3.0,
         logits_scaling=2.5, residual_multiplier=0.375,

@@ -383,6 +383,7 @@ FAMILIES = [
          classifier_pooling="mean", **LABELS),
     euro("eurobert-first", "ForSequenceClassification", logits,
          classifier_pooling="bos", **LABELS),
+    euro("eurobert-late", "ForSequenceClassification", logits, **LABELS),
     euro("eurobert-tokens", "ForTokenClassification", logits, **LABELS),
     family("xlm-roberta-xl", "XLMRobertaXLModel", "XLMRobertaXLConfig", XL,
            hidden),

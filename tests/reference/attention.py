@@ -77,7 +77,9 @@ def clipped(v, x):
 def project(v, w, name, which, x, width):
     if v["projections." + which]:
         x = product(w, name + which, x, width, v["bias." + which])
-    return x if which == "o" else clipped(v, x)
+    later = (which in "qk" and v["norm.qk"] and v["attention.clip_norms"]
+             and name.endswith("self_attn."))
+    return x if which == "o" or later else clipped(v, x)
 
 
 def norm_heads(v, w, name, x):
@@ -107,6 +109,8 @@ def self_attention(v, w, name, x, longest, prefix=0, files=None):
             k = rotate(v, k, longest)
         q = norm_heads(v, w, name + "q_norm", q)
         k = norm_heads(v, w, name + "k_norm", k)
+        if v["norm.qk"] and v["attention.clip_norms"]:
+            q, k = clipped(v, q), clipped(v, k)
         if rotary and not v["norm.qk_rotated"]:
             q = rotate(v, q, longest, query=True)
             k = rotate(v, k, longest)

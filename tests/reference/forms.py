@@ -66,6 +66,8 @@ def scores(d, s, row, positions="none"):
         row["attention.softcap"] = d.number(0.5, 5)
     if d.often(0.15):
         row["attention.clip"] = d.number(0.3, 2)
+        if s["kind"] != "attention":
+            row["attention.clip_norms"] = d.often(0.5)
     if d.often(0.12):
         row["attention.normalizer"] = "sigmoid"
     elif s["kind"] != "attention" and d.often(0.12):
@@ -372,6 +374,8 @@ def ending(d, s, kind):
             s["head.dense.bias"] = False
         if d.often(0.4):
             s["head.dense.norm"] = True
+        if s.get("head.type") in ("pool", "classify") and d.often(0.4):
+            s["head.dense.pooled"] = False
 
 
 def dtypes(d, s):

@@ -204,9 +204,12 @@ def head(v, w, x):
     kind, pool = v["head.type"], v["head.pool"]
     if kind == "logits":
         return logits(v, w, x)
-    if pool != "none" and kind in ("pool", "classify"):
+    pools = pool != "none" and kind in ("pool", "classify")
+    if pools and v["head.dense.pooled"]:
         x = POOLS[pool](x)[None]
     x = dense(v, w, x)
+    if pools and not v["head.dense.pooled"]:
+        x = POOLS[pool](x)[None]
     if kind in ("classify", "token_classify"):
         x = product(w, "classifier", x, v["head.classes"], True)
     if kind == "pool" and v["head.normalize"]:

@@ -107,8 +107,12 @@ static void packed_table(void **state)
 static void growing_table(void **state)
 {
     static const double rate[] = { 0.5 };
-    const PackItem item = { .table = TableRotary, .rows = 29, .k = 2,
-                            .rate = rate, .factor = 2, .growth = 0.1,
+    const PackItem item = { .table = TableRotary,
+                            .rows = 29,
+                            .k = 2,
+                            .rate = rate,
+                            .factor = 2,
+                            .growth = 0.1,
                             .length = 7 };
     static const struct {
         int64_t row;

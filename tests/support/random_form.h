@@ -392,6 +392,10 @@ static inline void form_attention(RandomForm *f)
                         : one_in(f, 3)               ? ", sinks: true"
                                                      : ", sinks: false";
     const char *score = one_in(f, 4) ? ", score: additive" : "";
+    RandomSpec of = f->r; /* a stream of its own: later draws stay unchanged */
+    of.state *= 0x9e3779b97f4a7c15u;
+    if (f->r.kind != KindAttention && coin(&of))
+        score = TEXT(f, "%s, clip_norms: true", score);
 
     say(&f->r, "attention",
         TEXT(f, "{%s%s%s%s}",
@@ -480,7 +484,7 @@ static inline void form_embedding(RandomForm *f)
 }
 
 /* Returns ", dense: ..." or "". */
-static inline const char *form_dense(RandomForm *f)
+static inline const char *form_dense(RandomForm *f, const char *type)
 {
     static const char *const words[] = {
 #define ACT(name, text, gated, other, formula) text,
@@ -494,10 +498,14 @@ static inline const char *form_dense(RandomForm *f)
     if (!one_in(f, 3))
         return "";
     f->rows = coin(r) ? f->embedding : AMONG(r, 10, 16, 33);
+    RandomSpec of = *r; /* a stream of its own: later draws stay unchanged */
+    of.state *= 0x9e3779b97f4a7c15u;
+    const bool pools = !strcmp(type, "pool") || !strcmp(type, "classify");
     return TEXT(f,
                 ", dense: {width: %lld, activation: %s, bias: %s, norm: "
-                "%s}",
-                (long long)f->rows, act, yes_no(r), yes_no(r));
+                "%s%s}",
+                (long long)f->rows, act, yes_no(r), yes_no(r),
+                pools && coin(&of) ? ", pooled: false" : "");
 }
 
 static inline void form_head(RandomForm *f)
@@ -517,7 +525,7 @@ static inline void form_head(RandomForm *f)
                     WORD(r, "mean", "class", "last", "max"));
     if (!strcmp(type, "token_classify"))
         type = "token_classify, classes: 5";
-    say(r, "head", TEXT(f, "{type: %s%s}", type, form_dense(f)));
+    say(r, "head", TEXT(f, "{type: %s%s}", type, form_dense(f, f->head)));
     say(r, "logits",
         WORD(r, "{scale: 0.5}", "{softcap: 30}", "{scale: 2, softcap: 5}"));
 }

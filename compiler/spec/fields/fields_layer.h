@@ -111,3 +111,6 @@ BOOL("attention.cross", attention_cross, Seq2seq, "true", NULL,
 REAL("attention.clip", attention_clip, 1.0e-3, 1.0e6, AllKinds, "", NULL,
      "Queries, keys and values are limited to -clip and clip, after their "
      "projections if they have any."),
+BOOL("attention.clip_norms", attention_clip_norms, Model, "false", NULL,
+     "Queries and keys of self-attention are limited after the norms of "
+     "norm.qk. false: before them."),

@@ -115,6 +115,7 @@ const FieldLink field_links[] = {
     OF("input.image", "input.type", "real"),
     OF("input.patch", "input.type", "real"),
     OF("head.pool", "head.type", "pool", "classify"),
+    OF("head.dense.pooled", "head.type", "pool", "classify"),
     OF("head.normalize", "head.type", "pool"),
     OF("head.classes", "head.type", "classify", "token_classify"),
     OF("search.alpha", "search.penalty", "gnmt", "power"),
