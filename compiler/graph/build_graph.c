@@ -251,7 +251,7 @@ static int pool(Build *b, int x)
     return put_node(b, n, "pooled");
 }
 
-/* Adds the head's dense layer, if there is one. */
+/* Adds the head's dense layers, if there are any. */
 static int dense_head(Build *b, int x)
 {
     const Spec *s = b->s;
@@ -260,7 +260,12 @@ static int dense_head(Build *b, int x)
     b->field = "head.dense.width";
     x = put_linear(b, x, s->head_width, s->head_bias, "head.dense");
     x = put_activation(b, x, s->head_act, "head.activation");
-    return s->head_norm ? put_norm(b, x, "head.norm") : x;
+    x = s->head_norm ? put_norm(b, x, "head.norm") : x;
+    if (s->second_width < 1)
+        return x;
+    b->field = "head.second.width";
+    x = put_linear(b, x, s->second_width, s->second_bias, "head.second");
+    return put_activation(b, x, s->second_act, "head.second.activation");
 }
 
 static int normalize(Build *b, int x)
@@ -273,7 +278,7 @@ static int normalize(Build *b, int x)
 static int classes(Build *b, int x)
 {
     b->field = "head.classes";
-    return put_linear(b, x, b->s->head_classes, true, "classifier");
+    return put_linear(b, x, b->s->head_classes, b->s->class_bias, "classifier");
 }
 
 static int rows(Build *b, int x)

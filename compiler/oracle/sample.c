@@ -46,7 +46,7 @@ int64_t result_columns(const Spec *s)
     case HeadTokenClassify: return s->head_classes;
     default:                break;
     }
-    return s->head_width > 0 ? s->head_width : s->d_model;
+    return spec_head_columns(s);
 }
 
 int64_t sample_prefix(const Sample *x, int side, int64_t sequence)

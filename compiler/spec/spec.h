@@ -387,11 +387,15 @@ struct Spec {
     bool head_normalize;  /* HeadPool: the result is scaled to length 1 */
     int64_t head_classes; /* HeadClassify, HeadTokenClassify: number of
                              classes */
+    bool class_bias;      /* the same heads: a bias is added for each class */
     int64_t head_width; /* width of the dense layer before the head; 0: none */
     Activation head_act;
     bool head_pooled; /* the dense layer reads the pooled row, not each row */
     bool head_bias, head_norm; /* bias of the dense layer; norm after its
                                   activation */
+    int64_t second_width;      /* width of a second dense layer; 0: none */
+    Activation second_act;
+    bool second_bias;
     SearchRule search_rule;
     int64_t search_beam;
     PenaltyRule search_penalty;
@@ -465,6 +469,14 @@ static inline int64_t spec_input_frames(const Spec *s)
     for (int64_t i = 0; i < s->input_strides.n && frames < 0x1p40; i++)
         frames *= s->input_strides.at[i];
     return (int64_t)frames;
+}
+/* Returns the columns of what logits and classes read, and of the heads rows
+ * and pool. */
+static inline int64_t spec_head_columns(const Spec *s)
+{
+    return s->second_width > 0 ? s->second_width
+         : s->head_width > 0   ? s->head_width
+                               : s->d_model;
 }
 /* Returns the number of learned rows that precede the numeric input. */
 static inline int spec_input_learned(const Spec *s)

@@ -191,11 +191,15 @@ FIELDS = {
                             "none"),
     "head.normalize": False,
     "head.classes": 0,
+    "head.bias": True,
     "head.dense.width": 0,
     "head.dense.activation": "none",
     "head.dense.pooled": True,
     "head.dense.bias": True,
     "head.dense.norm": False,
+    "head.second.width": 0,
+    "head.second.activation": "none",
+    "head.second.bias": True,
     "search.rule": "exact",
     "search.beam": 4,
     "search.penalty": "gnmt",
@@ -240,6 +244,7 @@ GROUPS = {
     "input": ("input.type",),
     "head": ("head.type",),
     "head.dense": ("head.dense.width",),
+    "head.second": ("head.second.width",),
     "search.max_output": ("search.max_output.tokens",),
 }
 

@@ -360,6 +360,8 @@ def ending(d, s, kind):
             s["head.normalize"] = True
         if s["head.type"] in ("classify", "token_classify"):
             s["head.classes"] = d.randint(2, 6)
+            if d.often(0.4):
+                s["head.bias"] = False
     if kind != "encoder" or s["head.type"] == "logits":
         if d.often(0.2):
             s["logits.scale"] = d.number(0.2, 2)
@@ -376,6 +378,11 @@ def ending(d, s, kind):
             s["head.dense.norm"] = True
         if s.get("head.type") in ("pool", "classify") and d.often(0.4):
             s["head.dense.pooled"] = False
+        if d.often(0.3):
+            s["head.second.width"] = d.choice([3, 8, 12])
+            s["head.second.activation"] = d.choice(PLAIN)
+            if d.often(0.3):
+                s["head.second.bias"] = False
 
 
 def dtypes(d, s):

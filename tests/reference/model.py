@@ -182,7 +182,12 @@ def dense(v, w, x):
         return x
     x = product(w, "head.dense", x, width, v["head.dense.bias"])
     x = ACTIVATIONS[v["head.dense.activation"]](x)
-    return norm(v, w, "head.norm", x) if v["head.dense.norm"] else x
+    x = norm(v, w, "head.norm", x) if v["head.dense.norm"] else x
+    width = v["head.second.width"]
+    if not width:
+        return x
+    x = product(w, "head.second", x, width, v["head.second.bias"])
+    return ACTIVATIONS[v["head.second.activation"]](x)
 
 
 def logits(v, w, x):
@@ -211,7 +216,7 @@ def head(v, w, x):
     if pools and not v["head.dense.pooled"]:
         x = POOLS[pool](x)[None]
     if kind in ("classify", "token_classify"):
-        x = product(w, "classifier", x, v["head.classes"], True)
+        x = product(w, "classifier", x, v["head.classes"], v["head.bias"])
     if kind == "pool" and v["head.normalize"]:
         x = x / np.maximum(np.sqrt((x * x).sum(axis=1, keepdims=True)), 1e-12)
     return x

@@ -419,7 +419,10 @@ static void check_classes(Spec *s, const FieldState *state)
 {
     bool classes = s->head == HeadClassify || s->head == HeadTokenClassify;
 
-    (void)state;
+    if (s->kind == KindEncoder && !classes && is(state, "head.bias", StateSet))
+        error_at(spec_pos(s, "head.bias"),
+                 "head.bias applies to the heads classify and token_classify "
+                 "only");
     if (s->kind != KindEncoder || classes == (s->head_classes > 0))
         return;
     if (classes) {
@@ -435,15 +438,27 @@ static void check_classes(Spec *s, const FieldState *state)
 /* Reports options of a head's dense layer if the head has no such layer. */
 static void check_dense(Spec *s, const FieldState *state)
 {
-    static const char *const details[] = { "head.dense.activation",
-                                           "head.dense.bias",
-                                           "head.dense.norm" };
+    const struct {
+        const char *key, *needed;
+        bool there;
+    } details[] = {
+#define OF(layer, detail, width)                                               \
+    { "head." layer "." detail, "head." layer ".width", width > 0 }
+        OF("dense", "activation", s->head_width),
+        OF("dense", "bias", s->head_width),
+        OF("dense", "norm", s->head_width),
+        OF("second", "activation", s->second_width),
+        OF("second", "bias", s->second_width),
+#undef OF
+        { "head.second.width", "head.dense.width",
+          s->head_width > 0 || s->second_width < 1 },
+    };
 
-    for (int i = 0; i < 3 && s->head_width < 1; i++) {
-        if (!is(state, details[i], StateSet))
+    for (size_t i = 0; i < sizeof details / sizeof *details; i++) {
+        if (details[i].there || !is(state, details[i].key, StateSet))
             continue;
-        error_at(spec_pos(s, details[i]), "%s needs head.dense.width",
-                 details[i]);
+        error_at(spec_pos(s, details[i].key), "%s needs %s", details[i].key,
+                 details[i].needed);
         note_at(nowhere, "the usual value is d_model");
         return;
     }
@@ -471,7 +486,7 @@ static void check_project(Spec *s, const FieldState *state)
  * tied, because both use one table. */
 static void check_tied_width(Spec *s, const FieldState *state)
 {
-    int64_t head = s->head_width > 0 ? s->head_width : s->d_model;
+    int64_t head = spec_head_columns(s);
 
     if (is(state, "embedding.tie", StateOff) || !(s->embed_tie & TieLogits)
         || head == s->embed_width)
@@ -493,10 +508,10 @@ const Check form_checks[] = {
                          "positions.scaling.type" } },
     { check_sinusoids, { "d_model", "positions.type", "positions.exponent",
                          "embedding.width", "embedding.project" } },
-    { check_dense,     { "head.dense.width" } },
+    { check_dense,     { "head.dense.width", "head.second.width" } },
     { check_project,   { "d_model", "embedding.width", "embedding.project" } },
     { check_tied_width, { "d_model", "embedding.width", "embedding.tie",
-                          "head.dense.width" } },
+                          "head.dense.width", "head.second.width" } },
     { check_rotary,    { "positions.type", "positions.dims", "h.encoder",
                          "h.decoder", "d_k.encoder", "d_k.decoder" } },
     { check_scaling,   { "positions.type", "positions.dims", "positions.base",

@@ -148,7 +148,8 @@ static void check_size(Spec *s, const FieldState *state)
     }
     sum = add_product(sum, tokens, s->d_model, 1);
     sum = add_product(sum, tokens, s->embed_width, 1);
-    sum = add_product(sum, tokens, s->head_width, 1);
+    sum = add_product(sum, tokens, spec_head_columns(s), 1);
+    sum = add_product(sum, s->head_width, s->second_width, 1);
     if (sum <= most_parameters)
         return;
     error_at(spec_pos(s, "d_model"),
@@ -322,7 +323,9 @@ static const Check checks[] = {
     { check_identity_bias,
       { "bias.q", "bias.k", "bias.v", "bias.o", "projections.q",
         "projections.k", "projections.v", "projections.o" } },
-    { check_size, { "d_model", "embedding.width", "head.dense.width" } },
+    { check_size,
+      { "d_model", "embedding.width", "head.dense.width",
+        "head.second.width" } },
     { check_shared, { "vocab.source.size", "vocab.target.size" } },
     { check_tie,
       { "embedding.tie", "vocab.source.size", "vocab.target.size" } },

@@ -44,7 +44,8 @@ const char *const weight_names[] = {
     "{s}.{i}.norm1", "{s}.{i}.norm2", "decoder.{i}.norm3", "{s}.norm",
     "{s}.{i}.norm1_after", "{s}.{i}.norm2_after", "decoder.{i}.norm3_after",
     "{s}.{i}.scale1", "{s}.{i}.scale2", "decoder.{i}.scale3",
-    "head.dense", "head.norm", "classifier", "q", "k", "v", "o", "score",
+    "head.dense", "head.norm", "head.second", "classifier",
+    "q", "k", "v", "o", "score",
     NULL
 };
 /* clang-format on */

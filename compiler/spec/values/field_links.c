@@ -118,6 +118,7 @@ const FieldLink field_links[] = {
     OF("head.dense.pooled", "head.type", "pool", "classify"),
     OF("head.normalize", "head.type", "pool"),
     OF("head.classes", "head.type", "classify", "token_classify"),
+    OF("head.bias", "head.type", "classify", "token_classify"),
     OF("search.alpha", "search.penalty", "gnmt", "power"),
 };
 const int n_field_links = sizeof field_links / sizeof *field_links;
