@@ -142,6 +142,20 @@ def last(family, model):
     return found
 
 
+def classified(family, model):
+    """What a head of classes gives: one row, or a row an id."""
+    cases = []
+    for n in family.lengths:
+        ids = ids_of(family, n)
+        with torch.no_grad():
+            out = model(input_ids=torch.tensor([ids]), use_cache=False)
+        found = out.logits if hasattr(out, "logits") else torch.stack(
+            [out.start_logits, out.end_logits], dim=-1)
+        cases.append({"ids": ids, "rows": numbers(
+            found.reshape(-1, found.shape[-1]).float())})
+    return {"kind": "encoder", "cases": cases}
+
+
 MODULES = {
     "modules.json": [
         {"idx": i, "name": str(i), "path": path,
@@ -157,6 +171,15 @@ MODULES = {
 
 
 FAMILIES = [
+    Family("llama-classify", "LlamaForSequenceClassification", "LlamaConfig",
+           tiny(num_labels=3), classified, theta()),
+    Family("llama-tokens", "LlamaForTokenClassification", "LlamaConfig",
+           tiny(num_labels=3), classified, theta()),
+    Family("llama-answers", "LlamaForQuestionAnswering", "LlamaConfig",
+           tiny(), classified, theta()),
+    Family("gpt2-tokens", "GPT2ForTokenClassification", "GPT2Config",
+           dict(GPT2, vocab_size=29, n_embd=8, n_head=2, n_inner=11,
+                num_labels=3), classified),
     gpt2("gpt2"),
     gpt2("gpt2-bare", dict(GPT2, n_inner=None, activation_function="gelu",
                            scale_attn_weights=False), bare=True),

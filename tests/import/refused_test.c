@@ -58,8 +58,6 @@ static const Refused all[] = {
       MISSING("mamba", "recurrent layers") },
     { "phi3", "{\"model_type\": \"phi3small\"}",
       MISSING("phi3small", "attention to some blocks of keys") },
-    { "llama", "{\"model_type\": \"nemotron\"}",
-      MISSING("nemotron", "the square of relu as an activation") },
     { "llama", "{\"model_type\": \"baichuan\"}",
       MISSING("baichuan", "a class of transformers (its code lies beside the "
               "checkpoint)") },
