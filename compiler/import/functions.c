@@ -246,11 +246,25 @@ static Datum all(Call *c)
                        && matches(c) == c->v[0].many.n);
 }
 
+/* Returns true if the text fits one of the patterns between bars; with a ! in
+ * front, if it fits none. */
+static bool one_fits(Arena *a, const char *patterns, const char *text)
+{
+    const bool none_fits = *patterns == '!';
+    bool fits = false;
+    for (const char *at = patterns + none_fits; at; at = strchr(at, '|')) {
+        at += *at == '|';
+        fits |= glob_fits(arena_strndup(a, at, strcspn(at, "|")), text);
+    }
+    return fits != none_fits;
+}
+
 static Datum find(Call *c)
 {
     for (int i = 0; c->v[0].kind == ValueList && i < c->v[0].many.n; i++) {
         const Datum *v = value_get(&c->v[0].many.at[i], c->v[1].text);
-        if (v && v->kind == ValueText && glob_fits(c->v[2].text, v->text))
+        if (v && v->kind == ValueText
+            && one_fits(c->s->arena, c->v[2].text, v->text))
             return c->v[0].many.at[i];
     }
     return none();

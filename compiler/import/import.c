@@ -361,8 +361,8 @@ static void close_weights(const Import *m)
 {
     safetensors_close(m->view);
     safetensors_close(m->weights);
-    safetensors_close(m->base);
-    safetensors_close(m->beside);
+    for (int i = 0; i < m->n_joined; i++)
+        safetensors_close(m->joined[i]);
     safetensors_close(m->tied);
 }
 

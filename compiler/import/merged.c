@@ -28,20 +28,21 @@ static bool join_file(Import *m, const char *name)
     Fault why;
     const char *slash = strrchr(name, '/');
     const int n = slash ? (int)(slash - name) : 0;
-    m->beside = safetensors_open(arena_printf(m->a, "%s/%s", m->o->folder,
-                                              name),
-                                 &why);
-    if (!m->beside) {
+    Safetensors *more = safetensors_open(arena_printf(m->a, "%s/%s",
+                                                      m->o->folder, name),
+                                         &why);
+    if (!more) {
         m->code = report_fault(&why);
         return false;
     }
-    const int count = safetensors_count(m->beside);
+    const int count = safetensors_count(more);
     const char **names = arena_alloc(m->a, ((size_t)count + 1) * sizeof *names);
     for (int i = 0; i < count; i++)
         names[i] = arena_printf(m->a, "%.*s.%s", n, name,
-                                safetensors_at(m->beside, i)->name);
-    m->base = m->weights;
-    m->weights = safetensors_joined(m->base, m->beside, names);
+                                safetensors_at(more, i)->name);
+    m->joined[m->n_joined++] = more;
+    m->joined[m->n_joined++] = m->weights;
+    m->weights = safetensors_joined(m->weights, more, names);
     if (!m->weights)
         fail(ExitResource, "%s: out of memory", quote(m->path));
     return true;
@@ -53,19 +54,21 @@ bool join_weights(Import *m)
     m->made = m->o->merged;
     if (!rule)
         return true;
-    const Datum name = import_value(m, rule, 1);
-    if (name.kind != ValueText)
+    const Datum files = import_value(m, rule, 1);
+    if (files.kind != ValueList || files.many.n < 1)
         return m->scope.failures == 0;
     if (!m->o->joined) {
         error_at((Pos){ 0 },
                  "%s has weights in %s too, which must be joined in one file: "
                  "attnc import %s -o model.yaml writes it beside the spec",
-                 quote(m->o->folder), quote(name.text), quote(m->o->folder));
+                 quote(m->o->folder), quote(files.many.at[0].text),
+                 quote(m->o->folder));
         return false;
     }
     m->made = m->o->joined;
-    if (!join_file(m, name.text))
-        return false;
+    for (int i = 0; i < files.many.n && m->n_joined < 4; i++)
+        if (!join_file(m, files.many.at[i].text))
+            return false;
     m->scope.tensors = m->weights;
     return true;
 }

@@ -41,8 +41,9 @@ typedef struct Import {
                         * folder */
     Safetensors *view; /* tensors of the .gguf file, under their names in the
                         * rules */
-    /* the two files whose tensors `weights` joins, or NULL */
-    Safetensors *base, *beside;
+    Safetensors *joined[4]; /* what `weights` was made of by join_weights():
+                             * each file and what it joined */
+    int n_joined;
     Safetensors *tied; /* what `weights` was before untie_weights(), or NULL */
     struct Import *other; /* [o->n_others] */
     const char *made; /* path of weights that the import writes; NULL: none */

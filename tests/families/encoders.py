@@ -62,6 +62,11 @@ EURO = dict(vocab_size=43, hidden_size=8, num_hidden_layers=2,
             num_attention_heads=2, num_key_value_heads=1, intermediate_size=9,
             max_position_embeddings=16, rms_norm_eps=1e-3, pad_token_id=0,
             bos_token_id=1, eos_token_id=2)
+BOTH = dict(EURO, head_dim=6, sliding_window=2, query_pre_attn_scalar=12,
+            num_hidden_layers=3, sliding_window_pattern=3,
+            use_bidirectional_attention=True)
+BOTH_ROPE = dict(rope=dict(sliding_attention=ROPE, full_attention=dict(
+    ROPE, rope_theta=500000.0)), four=dict(rope_theta=500000.0))
 XL = dict(ROBERTA, hidden_size=8, num_attention_heads=2, intermediate_size=9)
 SIGLIP = dict(vocab_size=43, hidden_size=8, num_hidden_layers=2,
               num_attention_heads=2, intermediate_size=9,
@@ -187,37 +192,51 @@ def prefixed(family, folder):
               path, metadata={"format": "pt"})
 
 
-DENSE = dict(in_features=15, out_features=10, bias=True,
-             activation_function="torch.nn.modules.activation.Tanh")
+DENSE = [dict(in_features=15, out_features=10, bias=True,
+              activation_function="torch.nn.modules.activation.Tanh")]
+# EmbeddingGemma's: wider and back.
+TWO_DENSE = [
+    dict(in_features=8, out_features=13, bias=False,
+         activation_function="torch.nn.modules.linear.Identity"),
+    dict(in_features=13, out_features=8, bias=False,
+         activation_function="torch.nn.modules.activation.Tanh")]
 
 
-def put_dense(family, folder):
-    g = torch.Generator().manual_seed(5)
-    (folder / "2_Dense").mkdir(exist_ok=True)
-    save_file({"linear.weight": torch.randn(10, 15, generator=g) * 0.3,
-               "linear.bias": torch.randn(10, generator=g) * 0.3},
-              folder / "2_Dense" / "model.safetensors")
+def put_dense(layers):
+    def put(family, folder):
+        g = torch.Generator().manual_seed(5)
+        for i, words in enumerate(layers, 2):
+            n, m = words["out_features"], words["in_features"]
+            parts = {"linear.weight": torch.randn(n, m, generator=g) * 0.3}
+            if words["bias"]:
+                parts["linear.bias"] = torch.randn(n, generator=g) * 0.3
+            (folder / f"{i}_Dense").mkdir(exist_ok=True)
+            save_file(parts, folder / f"{i}_Dense" / "model.safetensors")
+    return put
 
 
-def dense_too(pooled):
-    """Behind the pooling; its weights are those that put_dense made."""
+def dense_too(pooled, layers):
+    """Behind the pooling; the weights are those that put_dense made."""
     def rows(family, out, model):
-        parts = load_file(pathlib.Path(model.name_or_path) / "2_Dense"
-                          / "model.safetensors")
-        row = torch.tanh(torch.nn.functional.linear(
-            pooled(family, out, model), parts["linear.weight"],
-            parts["linear.bias"]))
+        row = pooled(family, out, model)
+        for i, words in enumerate(layers, 2):
+            parts = load_file(pathlib.Path(model.name_or_path) / f"{i}_Dense"
+                              / "model.safetensors")
+            row = torch.nn.functional.linear(
+                row, parts["linear.weight"], parts.get("linear.bias"))
+            row = getattr(torch.nn, words["activation_function"].split(".")[
+                -1])()(row)
         return row / row.norm(dim=-1, keepdim=True)
     return rows
 
 
 def sentences(name, model, config, words, pool, normalize=False, types=False,
-              dense=False, **more):
+              dense=(), **more):
     """A folder as sentence-transformers writes it."""
     steps = [("Transformer", ""), ("Pooling", "1_Pooling")]
     if dense:
-        steps.append(("Dense", "2_Dense"))
-        more["finish"] = put_dense
+        steps += [("Dense", f"{i}_Dense") for i, _ in enumerate(dense, 2)]
+        more["finish"] = put_dense(dense)
     modes = ("cls_token", "mean_tokens", "max_tokens", "mean_sqrt_len_tokens",
              "weightedmean_tokens", "lasttoken")
     flag = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens",
@@ -235,8 +254,8 @@ def sentences(name, model, config, words, pool, normalize=False, types=False,
             "prompts": {}, "default_prompt_name": None,
             "similarity_fn_name": "cosine"},
     }
-    if dense:
-        extra["2_Dense/config.json"] = DENSE
+    for i, layer in enumerate(dense, 2):
+        extra[f"{i}_Dense/config.json"] = layer
     if normalize:
         steps.append(("Normalize", f"{len(steps)}_Normalize"))
     extra["modules.json"] = [
@@ -245,7 +264,7 @@ def sentences(name, model, config, words, pool, normalize=False, types=False,
         for i, (kind, path) in enumerate(steps)]
     rows = finished(pool, normalize and not dense)
     return Family(name, model, config, words,
-                  encoder(dense_too(rows) if dense else rows, types),
+                  encoder(dense_too(rows, dense) if dense else rows, types),
                   lengths=(1, 7, 12), extra=extra, **more)
 
 
@@ -393,12 +412,10 @@ FAMILIES = [
            "XLMRobertaXLForSequenceClassification", "XLMRobertaXLConfig",
            dict(XL, **LABELS), logits),
     # A window that stays as it is, however often the class reads and saves it.
-    family("gemma3-both", "Gemma3TextModel", "Gemma3TextConfig", dict(
-        EURO, head_dim=6, sliding_window=2, query_pre_attn_scalar=12,
-        num_hidden_layers=3, sliding_window_pattern=3,
-        use_bidirectional_attention=True), hidden,
-        rope=dict(sliding_attention=ROPE, full_attention=dict(
-            ROPE, rope_theta=500000.0)), four=dict(rope_theta=500000.0)),
+    family("gemma3-both", "Gemma3TextModel", "Gemma3TextConfig", BOTH, hidden,
+           **BOTH_ROPE),
+    sentences("gemma3-sentences", "Gemma3TextModel", "Gemma3TextConfig", BOTH,
+              "mean", normalize=True, dense=TWO_DENSE, **BOTH_ROPE),
     family("siglip-text", "SiglipTextModel", "SiglipTextConfig", SIGLIP,
            hidden, finish=prefixed),
     family("siglip", "SiglipModel", "SiglipConfig",
@@ -425,7 +442,7 @@ FAMILIES = [
     sentences("sentences-mean", "BertModel", "BertConfig", BERT, "mean",
               normalize=True, types=True),
     sentences("sentences-dense", "BertModel", "BertConfig", BERT, "mean",
-              normalize=True, types=True, dense=True),
+              normalize=True, types=True, dense=DENSE),
     sentences("sentences-cls", "XLMRobertaModel", "XLMRobertaConfig", ROBERTA,
               "cls"),
     sentences("sentences-max", "MPNetModel", "MPNetConfig", MPNET, "max"),

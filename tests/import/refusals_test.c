@@ -144,9 +144,11 @@ static const struct {
                "") ", " STEP("Dense", "2_Dense") ", " STEP("Pooling",
                                                            "1_Pooling") "]",
       "{}", "not behind the pooling" },
-    { "[" START ", " STEP("Dense", "2_Dense") ", " STEP("Dense", "3_Dense") "]",
-      "{}", "steps of its" },
-    { "[" START ", " STEP("LayerNorm", "2_Norm") "]", "{}", "steps of its" },
+    { "[" START ", " STEP("Dense", "2_Dense") ", " STEP(
+          "Dense", "3_Dense") ", " STEP("Dense", "4_Dense") "]",
+      "{}", "more steps in its modules.json than a transformer" },
+    { "[" START ", " STEP("LayerNorm", "2_Norm") "]", "{}",
+      "a step of its modules.json, sentence_transformers.models.LayerNorm" },
     { "[" STEP("Transformer", "") "]", "{}", "without a transformer and" },
     { "[" START "]", "{\"do_lower_case\": true}", "made small" },
 };
