@@ -27,6 +27,14 @@ const char *parts_given(Arena *a, const Options *o);
  * error. */
 bool parts_fit(const Engine *e, const Options *o, const EmitOptions *emit);
 
+/* ---- compile_plain.c ---- */
+/* Rejects options that cannot be combined with --plain. */
+void look_at_plain(const Options *o);
+/* Checks that the model can be written as plain C, which supports neither
+ * constant lengths, nor suppressed sequences of more than one id, nor other
+ * rules of the search. */
+bool plain_fits(const Options *o, const Plan *p);
+
 /* ---- compile_runtime.c ---- */
 /* Ends with a message if --runtime=beside can't be combined with other
  * options. */
