@@ -192,9 +192,23 @@ static void put_process_numbers(Emit *e, Arena *a, const struct attn_process *p)
         put(e, "o->process.repetition_penalty = $penalty;\n");
 }
 
+static void let_numbers(Gen *g, Emit *e, const struct attn_search_options *o)
+{
+    let(e, "options", "%s_options", g->p->prefix);
+    let(e, "beam", "%lld", (long long)o->beam);
+    let(e, "rule", "%lld", (long long)o->rule);
+    let(e, "penalty", "%lld", (long long)o->penalty);
+    let(e, "alpha", "%s", c_float(g->a, (double)o->alpha));
+    let(e, "max", "%lld", (long long)given_output(g));
+    let(e, "plus", "%lld", (long long)o->max_output_plus);
+    let(e, "start", "%d", o->start);
+    let(e, "end", "%d", o->end);
+}
+
 static void emit_defaults(Gen *g, Emit *e)
 {
     int32_t ids[2];
+    int64_t all = 0; /* total number of ids */
     const struct attn_search_options o = spec_search(g->p->g->spec, ids);
     const struct attn_process *p = &o.process;
     const IdList lists[] = {
@@ -209,16 +223,7 @@ static void emit_defaults(Gen *g, Emit *e)
           p->suppress_first_count },
     };
     enum { IdLists = sizeof lists / sizeof *lists };
-    int64_t all = 0; /* total number of ids */
-    let(e, "options", "%s_options", g->p->prefix);
-    let(e, "beam", "%lld", (long long)o.beam);
-    let(e, "rule", "%lld", (long long)o.rule);
-    let(e, "penalty", "%lld", (long long)o.penalty);
-    let(e, "alpha", "%s", c_float(g->a, (double)o.alpha));
-    let(e, "max", "%lld", (long long)given_output(g));
-    let(e, "plus", "%lld", (long long)o.max_output_plus);
-    let(e, "start", "%d", o.start);
-    let(e, "end", "%d", o.end);
+    let_numbers(g, e, &o);
     put(e, "/* The search that the spec asks for. */\n"
            "void $options(struct attn_search_options *o)\n"
            "{\n");
