@@ -261,14 +261,23 @@ static void search_point(struct attn_search_state *s)
 static void search_process(const struct attn_search_state *s, int64_t i,
                            int64_t h, float *logits)
 {
-    const int64_t lead = attn_search_lead(s->model, s->o, s->source_rows_of[i]);
+    const struct attn_beam *b = &s->beam[i];
+    const int64_t rows = s->source_rows_of[i], word = sizeof(int32_t);
+    int64_t lead = 0;
+    if (s->o->start >= 0)
+        s->tokens[lead++] = s->o->start;
+    if (s->model->kind == ATTN_DECODER) {
+        memcpy(s->tokens + lead, s->source_ids + s->source_start[i],
+               (size_t)(rows * word));
+        lead += rows;
+    }
+    memcpy(s->tokens + lead, b->tokens + h * b->width,
+           (size_t)(b->length * word));
     const struct attn_process_row row = {
         s->o,      logits, s->model->target_vocab,
-        s->tokens, lead,   lead + s->beam[i].length,
+        s->tokens, lead,   lead + b->length,
         s->order
     };
-    for (int64_t j = 0; j < row.n; j++)
-        s->tokens[j] = search_token(s, i, h, j);
     attn_process_logits(&row);
 }
 

@@ -168,7 +168,6 @@ ATTN_API void attn_search_lay_out(struct attn_search_state *s,
 {
     const struct attn_model *m = s->model;
     int64_t n = s->sentences, more = 0, word = sizeof(int32_t);
-
     if (s->o->max_input > 0)
         s->longest = attn_min(s->longest, s->o->max_input);
     s->sources = n;
