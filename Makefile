@@ -197,7 +197,7 @@ FAST := base/ tokenizer/ machine/ !targets_test spec/ graph/ passes/pass_test pl
         emit/emit_test exports_test emit/fragments/ emit/tile_test kernels_test activations_test \
         heads_test quantize_rows_test softmax_test spawn_test tier_test records/ \
         !records_cmd_test !records_faults_test engine/names_test one_tensor_test oracle/ torch/ \
-        import/ !check_test !families_test !recorded_test limits_test roofline_test diff/ draw/ tune_stats_test \
+        import/ !answers_test !check_test !families_test !recorded_test limits_test roofline_test diff/ draw/ tune_stats_test \
         tune_report_test cost_coefficients_test draw_sweep_test runtime/ !packed_test !state_test \
         !runtime/quantize_test options_test run_input_test cli/*.cmd !compile_ !compare_usage !sweep_usage
 test-fast: $(B)/attnc ## the tests to run after each change
@@ -322,6 +322,7 @@ families-golden: $(B)/attnc build/families/ready ## tests/families, by transform
 	    build/families/bin/python tests/families/chats.py && \
 	    build/families/bin/python tests/families/lora.py && \
 	    build/families/bin/python tests/families/recorded.py $(B)/attnc && \
+	    build/families/bin/python tests/families/answers.py && \
 	    build/families/bin/python tests/families/adapters.py && \
 	    build/families/bin/python tests/families/texts.py tests/families/texts && \
 	    build/families4/bin/python tests/tokenizers/slow.py record; }

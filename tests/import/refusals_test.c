@@ -444,11 +444,11 @@ static const struct {
       "{\"encoder_no_repeat_ngram_size\": 3, "
       "\"encoder_repetition_penalty\": 1.0}",
       "generation_config.json: encoder_no_repeat_ngram_size 3, num_beam_groups "
-      "4: an answer is searched for without that here, and may differ from that "
-      "of transformers\n" },
+      "4: an answer is searched for without that here, and may differ from "
+      "that of transformers\n" },
     { "llama", "{}", "{\"encoder_repetition_penalty\": 1.1, \"top_k\": 50}",
       "generation_config.json: encoder_repetition_penalty 1.1: an answer " },
-    { "llama", "{}", "{\"repetition_penalty\": 1.1, \"min_length\": 9}", NULL },
+    { "llama", "{\"min_length\": 9}", "{\"repetition_penalty\": 1.1}", NULL },
     { "gpt2", "{\"diversity_penalty\": 0.5, \"num_beam_groups\": 2}", "{}",
       "config.json: diversity_penalty 0.5, num_beam_groups 2: an answer " },
     { "bart", "{\"no_repeat_ngram_size\": 0, \"min_length\": 0}",
