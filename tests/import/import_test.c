@@ -231,7 +231,9 @@ static void other_folders(void **state)
                 "attnc: error: README.md is no folder: a checkpoint is the "
                 "folder that has config.json and model.safetensors");
     make_folder(NULL);
-    assert_said(a, scratch, ExitIO, "attnc: error:  has no config.json");
+    assert_said(a, scratch, ExitIO,
+                "attnc: error:  has no config.json: it is not the folder of a "
+                "checkpoint");
     make_folder(config);
     unlink(scratch_path("model.safetensors"));
     assert_said(a, scratch, ExitIO,
