@@ -9829,9 +9829,10 @@ static void program_chat(struct program *p)
 {
     program_prepare(p);
     if (p->status == 0 && !spec_has_chat)
-        program_fail(p, 3,
-                     "--chat: the spec has no `chat`, the texts around the turns "
-                     "of a conversation");
+        program_fail(
+            p, 3,
+            "--chat: the spec has no `chat`, the texts around the turns "
+            "of a conversation");
     if (p->status == 0)
         program_fail(p, 3, "--chat: the spec has no vocabulary");
 }

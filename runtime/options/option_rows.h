@@ -40,7 +40,8 @@ OPTION(LINES | PROMPT | ENCODE | NUMBERS, Lines, Int, "--max-input", "N",
 OPTION(ENCODE, Lines, Flag, "--pairs", NULL,
     Encode, pairs, 0, 0, 0, "lines are pairs, TEXT tab TEXT, as for a reranker")
 PROGRAM_OPTION(SCORE, Lines, Flag, "--score", NULL,
-    Program, score, 0, 0, 0, "print the log-probability of lines INPUT tab OUTPUT")
+    Program, score, 0, 0, 0,
+    "print the log-probability of lines INPUT tab OUTPUT")
 
 OPTION(PROMPT, Prompt, Text, "--prompt", "TEXT",
     Prompt, prompt, 0, 0, 0, "answer this text, token by token")
@@ -64,7 +65,8 @@ OPTION(CHAT, Chat, Text, "--system", "TEXT",
 OPTION(LINES | PROMPT, Search, Int, "--beam", "N",
     Settings, beam, 1, 1024, 0, "number of hypotheses; 1 is greedy")
 OPTION(LINES, Search, Int, "--nbest", "N",
-    Settings, nbest, 1, 1024, 0, "answers per line, each after the line's number")
+    Settings, nbest, 1, 1024, 0,
+    "answers per line, each after the line's number")
 OPTION(LINES, Search, Flag, "--scores", NULL,
     Settings, scores, 0, 0, 0, "begin each answer with its score")
 OPTION(LINES | PROMPT, Search, Float, "--alpha", "X",
@@ -75,7 +77,8 @@ OPTION(LINES | PROMPT, Search, Float, "--patience", "X",
     Settings, patience, 0, 100, 1,
     "rule recorded: stop at --beam times this many")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--min-length", "N",
-    Settings, process.min_length, 0, MOST, -1, "no end token before this many tokens")
+    Settings, process.min_length, 0, MOST, -1,
+    "no end token before this many tokens")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--max-output", "N",
     Settings, max_output, 1, MOST, 0, "at most this many tokens in an answer")
 OPTION(LINES | PROMPT | CHAT, Search, Float, "--repetition-penalty", "X",
@@ -94,9 +97,11 @@ OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--temperature", "X",
     Settings, sampling.temperature, 0, 1e6, -1,
     "draw tokens at random; 0: take the best")
 OPTION(LINES | PROMPT | CHAT, Sampling, Int, "--top-k", "N",
-    Settings, sampling.top_k, 0, MOST, 0, "draw from the N most probable tokens")
+    Settings, sampling.top_k, 0, MOST, 0,
+    "draw from the N most probable tokens")
 OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--top-p", "X",
-    Settings, sampling.top_p, 0, 1, 0, "draw from the fewest tokens with this probability")
+    Settings, sampling.top_p, 0, 1, 0,
+    "draw from the fewest tokens with this probability")
 OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--min-p", "X",
     Settings, sampling.min_p, 0, 1, 0,
     "draw from tokens X times as probable as the best")
@@ -111,7 +116,8 @@ PROGRAM_OPTION(ALL, Code, Flag, "--no-check", NULL,
 PROGRAM_OPTION(ALL, General, Flag, "--help", NULL,
     Program, help, 0, 0, 0, "print this text")
 PROGRAM_OPTION(ALL, General, Flag, "--version", NULL,
-    Program, version, 0, 0, 0, "print the name of the model and attnc's version")
+    Program, version, 0, 0, 0,
+    "print the name of the model and attnc's version")
 PROGRAM_OPTION(ALL, General, Flag, "-V", NULL,
     Program, version, 0, 0, 0, "the same as --version")
 /* clang-format on */
