@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash ecf9c5fc4b80d6a7 by
+ * from the spec of hash 9dc9593494dbacfd by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (here model.c), or to make it a program:
@@ -6929,7 +6929,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .dtype = "f32",
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0xecf9c5fc4b80d6a7ull,
+    .spec_hash = 0x9dc9593494dbacfdull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
