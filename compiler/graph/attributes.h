@@ -108,7 +108,8 @@ ATTRIBUTE(int64_t, place,)
 ATTRIBUTE(int, part,
           WORD("part", n->part == PartKey ? "keys" : "values",
                is_cached(n) || n->op == OpPackKv)
-          WORD("part", "queries", n->op == OpRotaryTable && n->part == PartQuery))
+          WORD("part", "queries",
+               n->op == OpRotaryTable && n->part == PartQuery))
 /* Weight: ReadBy bits of a matrix; number of tensors it is assembled from,
  * numbered by {e} in its name; 0: it is one tensor */
 ATTRIBUTE(int, readers,)

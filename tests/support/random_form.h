@@ -513,8 +513,8 @@ static inline const char *form_dense(RandomForm *f, const char *type)
                 ", dense: {width: %lld, activation: %s, bias: %s, norm: "
                 "%s%s}%s",
                 (long long)(*second ? AMONG(r, 11, 16, 34) : f->rows), act,
-                yes_no(r), yes_no(r), pools && coin(&of) ? ", pooled: false" : "",
-                second);
+                yes_no(r), yes_no(r),
+                pools && coin(&of) ? ", pooled: false" : "", second);
 }
 
 static inline void form_head(RandomForm *f)
