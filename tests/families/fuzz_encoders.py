@@ -130,7 +130,7 @@ ENCODERS = [
               "attention_bias": BOOL, "mlp_bias": BOOL,
               "tie_word_embeddings": BOOL, "rope_parameters": ANY_ROPE,
               "num_labels": (1, 2, 5),
-              "classifier_pooling": ("bos", "mean")}, "source"),
+              "classifier_pooling": ("bos", "mean", "late")}, "source"),
     texts("clip_text_model", "CLIPText", ("Model", "ModelWithProjection"),
           projection_dim=(7, 9), **{"+end": end_of_text}),
     texts("siglip_text_model", "SiglipText", ("Model",)),

@@ -135,6 +135,13 @@ def hunyuan_rope(r, words):
     return found
 
 
+def growing_rope(r, words):
+    """A YaRN that also scales queries with their position. The class reads the
+    original length of every rope, and only this one has it."""
+    return dict(rope_of("yarn")(r, words),
+                llama_4_scaling_beta=r.choice((0.0, 0.1, 0.5)))
+
+
 def windows(r, words):
     """A window for some layers, by layer_types or by other words."""
     n = words["num_hidden_layers"]
@@ -419,10 +426,13 @@ DECODERS = [
     llama("jais2", "Jais2", acts=UNGATED, eps="layer_norm_eps",
           attention_bias=BOOL, mlp_bias=BOOL),
     llama("ministral", "Ministral", own_width, **{"+window": windows}),
+    llama("ministral3", "Ministral3", own_width, growing_rope,
+          sliding_window=(None, 3, 5)),
     llama("olmo", "Olmo", heads, eps="", attention_bias=BOOL,
           clip_qkv=(None, 1.25)),
     llama("olmoe", "Olmoe", heads, attention_bias=BOOL, num_experts=(2, 5),
-          num_experts_per_tok=(1, 2), norm_topk_prob=BOOL),
+          num_experts_per_tok=(1, 2), norm_topk_prob=BOOL,
+          clip_qkv=(None, 1.25)),
     llama("seed_oss", "SeedOss", own_width, attention_bias=BOOL,
           attention_out_bias=BOOL, mlp_bias=BOOL),
     causal("xglm", "XGLM", {
