@@ -1,6 +1,4 @@
 /* build_node.c: adds nodes to the graph under construction and names them. */
-#include <string.h>
-
 #include "graph/build.h"
 
 /* Adds a node named `word` at the current place of `b`. Only the full name ends
@@ -161,16 +159,17 @@ int put_parts(Build *b, int64_t parts, int64_t rows, int64_t columns,
     return node;
 }
 
-/* Adds gamma or beta of a norm: d columns, or those of each of `parts` heads.
- * `tail` is .weight or .bias. */
-static int factor(Build *b, int64_t parts, int64_t d, const char *word,
-                  const char *tail)
+/* Adds gamma or beta of a norm: d columns, or those of each of `parts`
+ * heads. */
+static int norm_vector(Build *b, bool gamma, int64_t parts, int64_t d,
+                       const char *word)
 {
-    const bool gamma = !strcmp(tail, ".weight");
     if (!parts)
         return gamma ? put_weight(b, d, 0, word) : put_bias(b, d, word);
-    return put_parts(b, parts, d, 0, gamma ? word : build_join(b, word, tail),
-                     arena_printf(b->g->arena, "%s.{e}%s", word, tail));
+    return put_parts(b, parts, d, 0,
+                     gamma ? word : build_join(b, word, ".bias"),
+                     arena_printf(b->g->arena, "%s.{e}.%s", word,
+                                  gamma ? "weight" : "bias"));
 }
 
 /* Adds a norm over d columns: gamma, and beta if the spec has it. `parts`: the
@@ -181,9 +180,9 @@ static int norm_of(Build *b, Node n, int64_t parts, int64_t d, const char *word)
     n.norm = b->s->norm_type;
     n.eps = b->s->norm_eps;
     n.nin = 2;
-    n.in[1] = factor(b, parts, d, word, ".weight");
+    n.in[1] = norm_vector(b, true, parts, d, word);
     if (n.norm == NormLayer && b->s->norm_bias)
-        n.in[n.nin++] = factor(b, parts, d, word, ".bias");
+        n.in[n.nin++] = norm_vector(b, false, parts, d, word);
     return put_node(b, n, word);
 }
 

@@ -88,9 +88,8 @@ static const struct {
       "error: an item of architecture is a text" },
     { "title: Llama 1 to 3.3", "title: [a]", "error: title is a text" },
     { "hidden_size: int = 4096", "hidden_size: whole = 4096",
-      "own.yaml:13:16: error: a key is an int, number, bool, text, list or map"
-      ", "
-      "as in `int|list? = 5`" },
+      "own.yaml:13:16: error: a key is an int, number, bool, text, list or "
+      "map, as in `int|list? = 5`" },
     { "hidden_size: int = 4096", "hidden_size: [int]",
       "error: a key is written as `KEY: int = 5`" },
     { "hidden_size: int = 4096", "hidden_size: int 4096",
