@@ -91,6 +91,8 @@ def scaling(d, s, dims):
             s[at + key] = [d.number(0.5, 4) for _ in range((dims + 1) // 2)]
     if kind in ("yarn", "longrope") and d.often(0.3):
         s[at + "attention_factor"] = d.number(0.5, 1.5)
+    if d.often(0.3):
+        s[at + "query_log"] = d.number(0.1, 1)
 
 
 def mix(d, s, kind, row):

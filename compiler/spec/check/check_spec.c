@@ -148,7 +148,8 @@ static void check_size(Spec *s, const FieldState *state)
     }
     sum = add_product(sum, tokens, s->d_model, 1);
     sum = add_product(sum, tokens, s->embed_width, 1);
-    sum = add_product(sum, tokens, spec_head_columns(s), 1);
+    sum = add_product(sum, tokens,
+                      s->second_width > 0 ? s->second_width : s->head_width, 1);
     sum = add_product(sum, s->head_width, s->second_width, 1);
     if (sum <= most_parameters)
         return;
