@@ -17,13 +17,13 @@
 #include "support/scratch.h"
 #include "support/skip.h"
 
+/* ---- allocation ---- */
+#if !SANITIZED
 static const char tiny[] = "attnc: 1\nname: tiny\nkind: encoder-decoder\n"
                            "d_model: 8\nh: 2\nd_ff: 16\nN: 2\nmax_len: 6\n"
                            "vocab: {size: 16, tokens: {start: 1, end: 2}}\n"
                            "search: {beam: 2}\n";
 
-/* ---- allocation ---- */
-#if !SANITIZED
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *at, size_t n);
