@@ -51,18 +51,13 @@ static void *zeroed(size_t bytes)
     return p;
 }
 
-Arena *arena_new(void)
+static void put_in(Arena **list, Arena *a)
 {
-    Arena *a = zeroed(sizeof *a);
-
-    a->list = current_attempt ? &current_attempt->made : NULL;
-    if (a->list) {
-        a->next = *a->list;
-        *a->list = a;
-        if (a->next)
-            a->next->before = a;
-    }
-    return a;
+    a->list = list;
+    a->next = *list;
+    *list = a;
+    if (a->next)
+        a->next->before = a;
 }
 
 static void take_out(Arena *a)
@@ -77,13 +72,24 @@ static void take_out(Arena *a)
     a->next = a->before = NULL;
 }
 
-void arenas_end(Arena **list, bool failed)
+Arena *arena_new(void)
+{
+    Arena *a = zeroed(sizeof *a);
+
+    if (current_attempt)
+        put_in(&current_attempt->made, a);
+    return a;
+}
+
+void arenas_end(Arena **list, bool failed, Arena **outer)
 {
     while (*list) {
         Arena *a = *list;
         take_out(a);
         if (failed)
             arena_free(a);
+        else if (outer)
+            put_in(outer, a);
     }
 }
 
@@ -125,7 +131,6 @@ static void close_all(Arena *a)
 }
 
 /* ---- memory ---- */
-
 static void free_chunks(Chunk *c)
 {
     for (Chunk *next; c; c = next) {

@@ -21,7 +21,7 @@ int attempt(void (*what)(void *with), void *with)
     a = current_attempt;
     current_attempt = a->outer;
     const int code = a->code;
-    arenas_end(&a->made, code != ExitDone);
+    arenas_end(&a->made, code != ExitDone, a->outer ? &a->outer->made : NULL);
     if (code)
         messages_forget();
     free(a);

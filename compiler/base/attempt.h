@@ -16,7 +16,8 @@ struct Attempt {
 
 /* end.c: NULL: the thread has no attempt. */
 extern _Thread_local Attempt *current_attempt;
-/* arena.c: empties a list of arenas, and frees them if the attempt failed. */
-void arenas_end(Arena **list, bool failed);
+/* arena.c: empties the list of an attempt. Its arenas are freed if it failed,
+ * and otherwise pass to the list of the outer attempt, or NULL. */
+void arenas_end(Arena **list, bool failed, Arena **outer);
 
 #endif

@@ -181,12 +181,27 @@ static void fall(void *with)
     die("an invariant");
 }
 
-static void catch (void *with)
+static bool closed;
+
+static void close_it(void *what)
+{
+    *(bool *)what = true;
+}
+
+/* Its arena outlives it. */
+static void stay(void *with)
+{
+    arena_owns(arena_new(), with, close_it);
+}
+
+static void outer(void *with)
 {
     Arena *a = arena_new();
 
     *(int *)with = attempt(fall, malloc(1));
     arena_free(a);
+    assert_int_equal(attempt(stay, &closed), ExitDone);
+    assert_false(closed);
     (fail)(ExitIO, "an error"); /* cmocka has a macro of this name */
 }
 
@@ -197,9 +212,10 @@ static void test_inside(void **state)
 
     (void)state;
     messages_to(hear, &heard);
-    assert_int_equal(attempt(catch, &inner), ExitIO);
+    assert_int_equal(attempt(outer, &inner), ExitIO);
     messages_to(NULL, NULL);
     assert_int_equal(inner, ExitInternal);
+    assert_true(closed); /* what the inner attempt left, the outer one freed */
     assert_int_equal(heard.n, 3); /* die() adds a note */
     assert_int_equal(heard.severity, SeverityError);
     assert_string_equal(heard.text, "an error");

@@ -63,22 +63,9 @@ static void put_answer(Gen *g, Emit *e, const struct attn_model *m)
 {
     const int64_t input = given_input(g), output = given_output(g);
     const Spec *s = g->p->g->spec;
-    const struct attn_search_options o = {
-        .beam = s->search_beam,
-        .results = 1,
-        .rule = s->search_rule,
-        .penalty = s->search_penalty,
-        .patience = 1.0f,
-        .max_output = output,
-        .max_output_plus = s->max_output_plus,
-        .start = (int32_t)s->token_start,
-        .end = (int32_t)s->token_end,
-        .ends = s->token_ends.at,
-        .ends_count = s->token_ends.n - (s->token_ends.n > 0),
-        .prefix = s->search_prefix.at,
-        .prefix_n = s->search_prefix.n,
-        .process = { .repetition_penalty = (float)s->repetition_penalty },
-    };
+    int32_t ids[2];
+    struct attn_search_options o = spec_search(s, ids);
+    o.max_output = output;
     const int64_t read = s->kind == KindDecoder ? 0 : input;
     const int64_t lead = (o.start >= 0) + input - read;
     const int64_t tokens = attn_min(lead + output, m->max_target + 1);
