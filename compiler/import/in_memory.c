@@ -78,10 +78,11 @@ const char *import_in_memory(Arena *a, const char *path)
     int code = import_folder(&i, &o);
     if (!code && !give(&i, spec, &why))
         code = report_fault(&why);
+    /* The reader of specs holds errors, whose places are in texts of i. */
+    if (code)
+        errors_release();
     import_close(&i);
-    if (code) {
-        errors_release(); /* the reader of specs holds them */
+    if (code)
         end_attempt(code);
-    }
     return spec;
 }
