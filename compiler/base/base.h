@@ -158,6 +158,10 @@ void note_once(const char *fmt, ...) /* prints a note without an error, once */
 void notes_off(void); /* silences note_once() from now on */
 void note_at(Pos pos, const char *fmt, ...) /* a note on the last error */
     __attribute__((format(printf, 2, 3)));
+/* Shows a line of a report, which begins with "error: ", "warning: " or
+ * "note: ", without counting it. */
+void message_line(const char *line);
+void note_line(const char *line); /* continues a note: printed as it is */
 int error_count(void);
 void error_reset(void);
 /* errors_hold() collects errors; errors_release() shows them in source
@@ -167,8 +171,8 @@ void errors_release(void);
 /* While muted, errors are counted but not shown, so that a caller can test if a
  * text is valid. Each call resets the count. fail() still prints. */
 void messages_mute(bool mute);
-bool messages_muted(void);
-void messages_forget(void); /* no errors, origins or mute, as in a new thread */
+void messages_forget(void); /* as in a new thread: no errors, origins, mute,
+                             * no text that was shown once */
 
 /* Reports an error without a place, then calls end_attempt(). */
 void fail(int code, const char *fmt, ...)

@@ -267,9 +267,32 @@ void note_at(Pos pos, const char *fmt, ...)
         show(&m);
 }
 
-bool messages_muted(void)
+void message_line(const char *line)
 {
-    return messages.mute;
+    static const struct {
+        const char *level;
+        Severity severity;
+    } levels[] = { { "error: ", SeverityError },
+                   { "warning: ", SeverityWarning },
+                   { "note: ", SeverityNote } };
+    for (size_t i = 0; !messages.mute && i < sizeof levels / sizeof *levels;
+         i++) {
+        const size_t n = strlen(levels[i].level);
+        if (strncmp(line, levels[i].level, n) == 0)
+            show(
+                &(Message){ .severity = levels[i].severity, .text = line + n });
+    }
+}
+
+void note_line(const char *line)
+{
+    const Message m = { .severity = SeverityNote, .text = line };
+    if (messages.mute)
+        return;
+    if (messages.sink)
+        show(&m);
+    else
+        fprintf(stderr, "%s\n", line);
 }
 
 void messages_mute(bool mute)
@@ -282,6 +305,7 @@ void messages_forget(void)
 {
     messages_mute(false);
     messages_origins(NULL, NULL, 0);
+    messages.n_known = 0;
     error_reset();
 }
 

@@ -139,6 +139,11 @@ static bool is_worthwhile(const Engine *e)
     return e->keeps && bytes >= Worth && cache_takes((size_t)kept_bytes(bytes));
 }
 
+static void close_entry(void *entry)
+{
+    cache_close(entry);
+}
+
 bool weights_cached(Engine *e)
 {
     const int64_t bytes = e->plan->pack.bytes;
@@ -150,8 +155,11 @@ bool weights_cached(Engine *e)
         return false;
     if ((int64_t)e->kept.bytes == kept_bytes(bytes)
         && are_whole(e->kept.at, bytes)) {
-        e->packed = (void *)e->kept.at; /* the mapping is read-only: packed
-                                         * weights are never written to */
+        CacheEntry *owned = arena_alloc(e->arena, sizeof *owned);
+        *owned = e->kept;
+        arena_owns(e->arena, owned, close_entry);
+        e->packed = (void *)owned->at; /* the mapping is read-only: packed
+                                        * weights are never written to */
         return true;
     }
     if (e->options.verbose)

@@ -149,7 +149,10 @@ static int load_vocab(Engine *e, VocabBlock *v, const SpecVocab *from,
         return ExitDone;
     v->block = vocab_load(spec_path(e->arena, from->file_pos, from->file),
                           from->size, &tokens, &v->bytes, &why);
-    return v->block ? ExitDone : report_fault(&why);
+    if (!v->block)
+        return report_fault(&why);
+    arena_owns(e->arena, v->block, free);
+    return ExitDone;
 }
 
 int engine_vocab(Engine *e)
@@ -163,6 +166,11 @@ int engine_vocab(Engine *e)
 }
 
 /* ---- run ---- */
+static void close_pool(void *pool)
+{
+    attn_pool_close(pool);
+}
+
 static void open_pool(Engine *e, int64_t threads)
 {
     if (threads < 0)
@@ -173,6 +181,7 @@ static void open_pool(Engine *e, int64_t threads)
     if (!e->pool)
         fail(ExitResource, "out of memory for %lld threads",
              (long long)threads);
+    arena_owns(e->arena, e->pool, close_pool);
     e->parallel = attn_pool_parallel(e->pool);
     if (attn_pool_refused(e->pool))
         warning_at((Pos){ 0 }, "--threads %lld: the system gives %lld (%s)",
@@ -180,27 +189,52 @@ static void open_pool(Engine *e, int64_t threads)
                    attn_pool_refused(e->pool));
 }
 
-static int open_model(Engine *e, const EngineOptions *o)
+static void unload(void *backend)
+{
+    backend_unload(backend);
+}
+
+/* The arena unloads the code of the model. */
+static void own_backend(Engine *e)
+{
+    Backend *b = arena_alloc(e->arena, sizeof *b);
+    *b = e->backend;
+    arena_owns(e->arena, b, unload);
+}
+
+/* Compiles the model, unless engine_tiers() has. Returns an exit code. */
+static int load_code(Engine *e, const EngineOptions *o)
 {
     Fault why;
+    BackendOptions with = { .cc = o->cc, .level = o->level, .perf = o->perf };
+    BackendKind kind = backend_kind(o->backend, &with);
+    if (e->backend.model)
+        return ExitDone;
+    if (!backend_load(&e->backend, e->arena, e->plan, kind, &with, &why))
+        return report_fault(&why);
+    own_backend(e);
+    return ExitDone;
+}
+
+static int open_model(Engine *e, const EngineOptions *o)
+{
     int code = engine_plan(e, o);
     if (!code && o->fits)
         code = o->fits(e->spec, o->command);
     if (!code) /* load code first: its compiler is forked before threads start
                 * and weights are loaded */
         code = engine_tiers(e);
+    if (e->backend.model)
+        own_backend(e);
     e->keeps = true;
     if (!code)
         code = engine_weights(e);
     if (!code)
         code = engine_vocab(e);
+    if (!code)
+        code = load_code(e, o);
     if (code)
         return code;
-    BackendOptions with = { .cc = o->cc, .level = o->level, .perf = o->perf };
-    BackendKind kind = backend_kind(o->backend, &with);
-    if (!e->backend.model
-        && !backend_load(&e->backend, e->arena, e->plan, kind, &with, &why))
-        return report_fault(&why);
     const struct attn_model *m = e->backend.model;
     if (m->weights_bytes != e->plan->pack.bytes)
         die("the compiled model takes %lld bytes of weights, the plan %lld",
@@ -220,14 +254,7 @@ int engine_open(Engine *e, const EngineOptions *o)
 
 void engine_close(Engine *e)
 {
-    attn_pool_close(e->pool);
-    backend_unload(&e->backend);
     weights_cache(e);
-    cache_close(&e->kept);
-    if (e->file)
-        safetensors_close(e->file);
-    free(e->source.block);
-    free(e->target_vocab.block);
     arena_free(e->arena);
     *e = (Engine){ 0 };
 }

@@ -8,12 +8,12 @@
 
 void print_report(Report *r)
 {
-    const bool mute = messages_muted();
-    for (const char *line = r->text; line && *line && !mute;) {
-        int n = (int)strcspn(line, "\n");
-        terminal_clear();
-        fprintf(stderr, "attnc: %.*s\n", n, line);
-        line += n + (line[n] == '\n');
+    for (char *line = r->text; line && *line;) {
+        char *end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
+        message_line(line);
+        line = end ? end + 1 : NULL;
     }
     report_free(r);
 }
@@ -21,6 +21,11 @@ void print_report(Report *r)
 static bool left_out(const void *spec, const char *tensor)
 {
     return spec_leaves_out(spec, tensor);
+}
+
+static void close_file(void *file)
+{
+    safetensors_close(file);
 }
 
 static int open_file(Engine *e)
@@ -32,7 +37,10 @@ static int open_file(Engine *e)
     if (!path)
         return ExitDone;
     e->file = safetensors_open(path, &why);
-    return e->file ? ExitDone : report_fault(&why);
+    if (!e->file)
+        return report_fault(&why);
+    arena_owns(e->arena, e->file, close_file);
+    return ExitDone;
 }
 
 static int check_file(Engine *e, Report *report)

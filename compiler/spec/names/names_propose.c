@@ -333,13 +333,14 @@ typedef struct {
     int rows; /* number of rows printed so far */
 } Rows;
 
-static void put_row(Rows *r, const char *ours, const char *theirs)
+static void put_row(Arena *a, Rows *r, const char *ours, const char *theirs)
 {
-    if (r->rows++ == 0)
-        fprintf(stderr, "attnc: note: the file has other names; these rows of "
-                        "the spec seem to fit:\n"
-                        "names:\n");
-    fprintf(stderr, "  %s: %s\n", ours, theirs);
+    if (r->rows++ == 0) {
+        message_line("note: the file has other names; these rows of the spec "
+                     "seem to fit:");
+        note_line("names:");
+    }
+    note_line(arena_printf(a, "  %s: %s", ours, theirs));
 }
 
 static Module *ours_of(Proposal *p, const char *stack, const char *part)
@@ -373,7 +374,7 @@ static void find_fused(Proposal *p, Rows *r, const char *stack)
             continue;
         take(q, found, turned);
         k->from = v->from = found->name;
-        put_row(r, arena_printf(p->arena, "%s.{i}.self_attn", stack),
+        put_row(p->arena, r, arena_printf(p->arena, "%s.{i}.self_attn", stack),
                 arena_printf(p->arena, "{tensor: \"%s\", rows: [q, k, v]%s}",
                              found->name, i == 4 ? ", groups: heads" : ""));
         q->missing = k->missing = v->missing = false;
@@ -388,7 +389,7 @@ static void put_turned(Proposal *p, Rows *r, const char *stack)
         if (!m->turned || m->layers == 0
             || strncmp(m->name, stack, strlen(stack)))
             continue;
-        put_row(r, arena_printf(p->arena, "%s.{i}", stack),
+        put_row(p->arena, r, arena_printf(p->arena, "%s.{i}", stack),
                 "{transpose: true}");
         return;
     }
@@ -399,15 +400,16 @@ static void put_rows(Proposal *p, Rows *r)
     for (int i = 0; i < p->ours.n; i++) {
         const Module *m = &p->ours.at[i];
         if (m->missing && m->from && m->turned && m->layers == 0)
-            put_row(r, m->name,
+            put_row(p->arena, r, m->name,
                     arena_printf(p->arena, "{tensor: \"%s\", transpose: true}",
                                  m->from));
         else if (m->missing && m->from)
-            put_row(r, m->name, m->from);
+            put_row(p->arena, r, m->name, m->from);
     }
     for (int i = 0; i < p->ours.n && r->rows; i++)
         if (p->ours.at[i].missing && !p->ours.at[i].from)
-            fprintf(stderr, "  # not found: %s\n", p->ours.at[i].name);
+            note_line(arena_printf(p->arena, "  # not found: %s",
+                                   p->ours.at[i].name));
 }
 
 void spec_propose_names(Arena *a, const PackList *list, const Safetensors *file)
