@@ -75,6 +75,7 @@ int main(int argc, char **argv)
 {
     fill_closed_streams();
     files_on_signal();
+    files_catch_cuts();
     guard_begin();
     spec_of_checkpoint = import_in_memory;
     Arena *a = arena_new();

@@ -71,9 +71,7 @@ typedef enum {
 
 /* Reads a file of at most `limit` bytes, and adds a NUL after its last byte.
  * This and file_map() accept only regular files. `path` must outlive the File,
- * and a mapped File must not move before file_close(): if its pages vanish
- * because the file was truncated, the SIGBUS handler names it and ends the
- * process with ExitIO. */
+ * and a mapped File must not move before file_close(). */
 bool file_read(File *f, const char *path, size_t limit, Fault *why);
 bool file_map(File *f, const char *path, Fault *why); /* read-only */
 /* Returns false with *why if the file contains a Git LFS pointer instead of its
@@ -86,11 +84,15 @@ bool file_read_for(FileUse use, File *f, const char *path, size_t limit,
                    Fault *why);
 bool file_map_for(FileUse use, File *f, const char *path, Fault *why);
 void file_close(File *f);
+/* From now on, if pages of a mapped file vanish because it was truncated, a
+ * handler of SIGBUS names the file and ends the process with ExitIO. */
+void files_catch_cuts(void);
 /* From now on, the readers find these n bytes at the path instead of a file.
- * file_given() is true for such a path. The process keeps them until it ends.
- */
+ * file_given() is true for such a path. The process keeps them until it ends or
+ * calls files_forget_given(). */
 bool file_give(const char *path, const void *at, size_t n, Fault *why);
 bool file_given(const char *path);
+void files_forget_given(void);
 /* Returns true if the file was not modified since it was opened, even if its
  * path now leads to another file.                                           */
 bool file_unchanged(const File *f);

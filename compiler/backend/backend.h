@@ -23,6 +23,7 @@
 void interrupt_watch(void);
 bool interrupted(void);
 void interrupt_end(void);
+void interrupts_off(void); /* from now on, the two above leave signals alone */
 void interrupt_takes(int64_t group);
 void interrupt_leaves(int64_t group);
 /* Prepares a process just forked by `parent`. The process gets its own process

@@ -21,6 +21,7 @@ static struct {
     struct sigaction before[Ends];            /* signal actions to restore */
     int depth;                                /* number of interrupt_watch()
                                                * calls not yet ended */
+    bool off;                                 /* signals are left alone */
 } watch;
 
 static void on_end(int sig)
@@ -38,10 +39,15 @@ static void on_end(int sig)
     raise(sig);
 }
 
+void interrupts_off(void)
+{
+    watch.off = true;
+}
+
 void interrupt_watch(void)
 {
     struct sigaction act = { .sa_handler = on_end };
-    if (watch.depth++)
+    if (watch.depth++ || watch.off)
         return;
     watch.stop = 0;
     for (int i = 0; i < Ends; i++) {
@@ -58,7 +64,7 @@ bool interrupted(void)
 
 void interrupt_end(void)
 {
-    if (--watch.depth)
+    if (--watch.depth || watch.off)
         return;
     for (int i = 0; i < Ends; i++)
         sigaction(ends[i], &watch.before[i], NULL);

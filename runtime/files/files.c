@@ -73,7 +73,7 @@ static void on_bus_error(int sig, siginfo_t *info, void *context)
     signal(sig, SIG_DFL);
 }
 
-static void catch_bus_errors(void)
+void files_catch_cuts(void)
 {
     struct sigaction act = { .sa_sigaction = on_bus_error,
                              .sa_flags = SA_SIGINFO };
@@ -120,6 +120,16 @@ bool file_give(const char *path, const void *at, size_t n, Fault *why)
     }
     all_given = g;
     return true;
+}
+
+void files_forget_given(void)
+{
+    for (Given *g = all_given, *next; g; g = next) {
+        next = g->next;
+        fclose(g->file);
+        free(g);
+    }
+    all_given = NULL;
 }
 
 /* ---- files ---- */
@@ -269,7 +279,6 @@ bool file_map_for(FileUse use, File *f, const char *path, Fault *why)
         return fault(why, ExitResource, "%s: more than %d files are mapped",
                      path, MaxMapped);
     }
-    catch_bus_errors();
     if (file_is_itself(path, f->at, f->size, why))
         return true;
     file_close(f);

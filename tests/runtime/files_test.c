@@ -118,6 +118,7 @@ static void read_what_is_cut(void)
     File f;
     Fault why;
     const char *path = scratch_path("cut");
+    files_catch_cuts();
     if (!file_map(&f, path, &why) || truncate(path, 0) != 0)
         return;
     volatile unsigned char byte = f.at[5000];
@@ -149,6 +150,7 @@ static void break_elsewhere(void)
 {
     File f;
     Fault why;
+    files_catch_cuts();
     if (!file_map(&f, scratch_path("cut"), &why))
         return;
     struct rlimit none = { 0, 0 };
