@@ -514,6 +514,11 @@ static int kinds_of(const Options *o)
 
 int cmd_compile(const Options *given)
 {
+    return compile_model(given, true);
+}
+
+int compile_model(const Options *given, bool reports)
+{
     Options settled = *given;
     settled.kinds = kinds_of(given);
     const Options *o = &settled;
@@ -534,7 +539,7 @@ int cmd_compile(const Options *given)
     int code = make_text(&c);
     if (!code && !write_all(&c, &why))
         code = report_fault(&why);
-    if (!code && !alone && !o->print_commands)
+    if (!code && reports && !alone && !o->print_commands)
         report(&c);
     engine_close(&c.e);
     return code;

@@ -66,7 +66,7 @@ static const char *stage_text(Arena *a, const Options *o)
                           : "as it runs, after all passes";
 }
 
-static const char *graph_text(const Engine *e, const Options *o)
+const char *graph_text(const Engine *e, const Options *o)
 {
     const Graph *g = o->stage == StageBuilt ? e->unfused : e->graph;
     if (o->format == PrintSvg)

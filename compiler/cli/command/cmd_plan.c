@@ -4,12 +4,12 @@
 #include "draw/arena_picture.h"
 #include "cli/options/options.h"
 
-static const char *plan_as(Arena *a, const Plan *p, int format)
+const char *plan_said(const Engine *e, const Options *o)
 {
-    switch (format) {
-    case PlanJson: return plan_json(a, p);
-    case PlanSvg:  return draw_arena(a, p);
-    default:       return plan_text(a, p);
+    switch (o->format) {
+    case PlanJson: return plan_json(e->arena, e->plan);
+    case PlanSvg:  return draw_arena(e->arena, e->plan);
+    default:       return plan_text(e->arena, e->plan);
     }
 }
 
@@ -20,7 +20,7 @@ int cmd_plan(const Options *o)
     Fault why;
     int code = engine_plan(&e, &options);
     if (!code) {
-        const char *text = plan_as(e.arena, e.plan, o->format);
+        const char *text = plan_said(&e, o);
         if (!write_file(o->output ? o->output : "-", text, strlen(text), &why))
             code = report_fault(&why);
     }

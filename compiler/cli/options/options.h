@@ -216,4 +216,11 @@ const char *generation_option(const Options *o);
 int run_input(const Options *o);
 int run_attention(const Options *o);
 
+/* What commands do, for the library. Return the text of attnc graph and attnc
+ * plan; write the files of attnc compile and, if `reports`, what was written to
+ * stderr. */
+const char *graph_text(const Engine *e, const Options *o);
+const char *plan_said(const Engine *e, const Options *o);
+int compile_model(const Options *o, bool reports);
+
 #endif
