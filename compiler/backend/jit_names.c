@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,6 +29,8 @@ enum { GdbRegister = 1, GdbUnregister = 2 };
 
 extern struct jit_descriptor __jit_debug_descriptor;
 struct jit_descriptor __jit_debug_descriptor = { .version = 1 };
+/* held while a thread changes the descriptor's list or the perf map */
+static pthread_mutex_t published = PTHREAD_MUTEX_INITIALIZER;
 void __jit_debug_register_code(void);
 __attribute__((noinline)) void __jit_debug_register_code(void)
 {
@@ -214,6 +217,7 @@ void jit_forget_names(void *entry)
     CodeEntry *e = entry;
     if (!e)
         return;
+    pthread_mutex_lock(&published);
     if (e->prev_entry)
         e->prev_entry->next_entry = e->next_entry;
     else
@@ -221,6 +225,7 @@ void jit_forget_names(void *entry)
     if (e->next_entry)
         e->next_entry->prev_entry = e->prev_entry;
     notify_gdb(e, GdbUnregister);
+    pthread_mutex_unlock(&published);
     free((char *)(uintptr_t)e->symfile_addr);
     free(e);
 }
@@ -243,10 +248,11 @@ static bool name_functions(CodeEntry **e, Arena *a, const File *object,
                      "libtcc's object file is not as its code");
     read_lines(j, a, &o);
     const Buffer elf = jit_elf(a, j);
-    if (!write_map(j, why))
-        return false;
-    *e = enter(&elf);
-    return *e || fault(why, ExitResource, "out of memory");
+    pthread_mutex_lock(&published);
+    const bool mapped = write_map(j, why);
+    *e = mapped ? enter(&elf) : NULL;
+    pthread_mutex_unlock(&published);
+    return *e || (mapped && fault(why, ExitResource, "out of memory"));
 }
 
 bool jit_name(void **entry, const File *object, const char *text,
