@@ -161,8 +161,11 @@ typedef struct {
     void *entry; /* address of the requested function */
     void *names; /* handle for jit_forget_names(); NULL: nothing published */
 } JitCode;
-/* Compiles `text` in this process and links it with the kernels that were
- * prebuilt for `target`. `symbol` is the function that returns the model. */
+/* Compiles `text` in a child process and links it with the kernels that were
+ * prebuilt for `target`. `symbol` is the function that returns the model.
+ * Several threads may call this at once. Returns false if memory ran out
+ * (ExitResource), if libtcc rejects the text (ExitInternal), or if it crashed
+ * or the system refuses its code (ExitBackend). */
 bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
               const char *symbol, const Target *target, Fault *why);
 /* Like jit_load(), and publishes the function names: to profilers in

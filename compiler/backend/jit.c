@@ -1,91 +1,156 @@
-/* jit.c: compiles emitted text in this process with libtcc. Four properties of
- * libtcc determine this file. (1) Its own relocation leaves heap pages writable
- * and executable, so the code goes to a mapping made here, which ends up
- * read-execute. (2) libtcc exits the process if mprotect is refused, so that is
- * tried first. (3) A lock serialises its compilations, but the first use of
- * that lock has a race, so there is one warm-up compilation. (4) Out of memory,
- * libtcc prints "memory full" and exits with 1, or continues with a half-made
- * result; here the process ends with ExitResource. Emitted text can call only
- * the symbols added here: there is no libc and there are no headers. A model's
- * skeleton needs about 2 MB. */
+/* jit.c: compiles emitted text with libtcc. libtcc keeps its state in static
+ * variables, prints, and calls exit() if memory runs out. So each compilation
+ * runs in a child process of its own. If libtcc crashes or exits, this is an
+ * error value in attnc and nothing leaks; several threads can compile at once.
+ * The child writes the code to a mapping that both processes share, at the
+ * address where attnc will run it; the kernels that the code calls have the
+ * same addresses in both. When the child has ended, private pages that are
+ * read-execute replace the mapping. Emitted text can call only the symbols
+ * added here: there is no libc and there are no headers. A model's skeleton
+ * needs about 2 MB. */
 #define _GNU_SOURCE /* mkostemps, MAP_ANONYMOUS */
 #include <errno.h>
 #include <fcntl.h>
 #include <libtcc.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "backend/jit_names.h"
 
 enum {
-    BeforeCode = 64
-}; /* bytes before the code; a multiple of any code
-    * alignment */
+    BeforeCode = 2048,    /* bytes for the answer; a multiple of any code
+                           * alignment */
+    LeastRoom = 1 << 20,  /* address space for the answer and the code, */
+    RoomPerByte = 8,      /* and more for each byte of text, although its code
+                           * takes about half a byte */
+    MostSeconds = 10 * 60 /* time limit, as for a C compiler */
+};
 
+/* The child's answer. It lies in front of the code, so UBSan can read in front
+ * of the first function to check its type. */
 typedef struct {
-    char text[1024];
-} TccMessage;
+    bool done;
+    void *entry;     /* the requested function */
+    size_t bytes;    /* of the answer and the code */
+    char text[1024]; /* libtcc's first message */
+} Answer;
+_Static_assert(sizeof(Answer) <= BeforeCode, "the code follows the answer");
+
+typedef struct { /* a compilation */
+    const char *text;
+    const char *symbol; /* the requested function */
+    const Target *target;
+    const char *object; /* path of an object file with line numbers, to write
+                         * instead of code; NULL: code */
+    Answer *answer;     /* mapping of `room` bytes */
+    size_t room;
+} Job;
 
 static const char no_memory[] = "out of memory in libtcc: allow this process "
                                 "more, or use --backend=clang";
 
-/* global, because libtcc too keeps its state in static variables, and because
- * functions for atexit() have no argument */
-static struct {
-    pthread_once_t warm;
-    atomic_bool inside; /* a libtcc call is running */
-} libtcc = { .warm = PTHREAD_ONCE_INIT };
+/* ---- in the child ---- */
 
-/* Runs at exit. libtcc calls exit() if malloc fails. (It also does if mprotect
- * fails, but that was tried before.) attnc itself never exits while libtcc
- * works, so such an exit means that memory ran out. */
-static void exit_inside(void)
+/* Runs first at exit, so that nothing of the parent's is flushed or removed.
+ * Only libtcc calls exit() in the child, because memory ran out. */
+static void end_early(void)
 {
-    if (!atomic_load(&libtcc.inside))
-        return;
-    error_at((Pos){ 0 }, "%s", no_memory);
-    fflush(NULL);
     _exit(ExitResource);
 }
 
 /* Stores the first message; later ones are its consequences. */
-static void on_message(void *user, const char *text)
+static void on_message(void *answer, const char *text)
 {
-    TccMessage *message = user;
-    if (strstr(text, "memory full")) {
-        atomic_store(&libtcc.inside, false);
-        fail(ExitResource, "%s", no_memory);
-    }
-    if (!*message->text)
-        snprintf(message->text, sizeof message->text, "%s", text);
+    Answer *to = answer;
+    if (strstr(text, "memory full"))
+        end_early();
+    if (!*to->text)
+        snprintf(to->text, sizeof to->text, "%s", text);
 }
 
-static TCCState *new_state(TccMessage *message)
+static void add_symbols(TCCState *s, const Target *target)
 {
+    tcc_add_symbol(s, "memcpy", (const void *)(uintptr_t)memcpy);
+    tcc_add_symbol(s, "memset", (const void *)(uintptr_t)memset);
+    tcc_add_symbol(s, "sqrtf", (const void *)(uintptr_t)sqrtf);
+    tcc_add_symbol(s, "fmaf", (const void *)(uintptr_t)fmaf);
+    const char *name;
+    for (int i = 0; (name = kernel_name(target, i)) != NULL; i++)
+        tcc_add_symbol(s, name, kernel_find(target, name));
+}
+
+static void make_code(TCCState *s, const Job *j)
+{
+    Answer *to = j->answer;
+    const int need = tcc_relocate(s, NULL);
+    if (need <= 0)
+        return;
+    to->bytes = BeforeCode + (size_t)need;
+    if (to->bytes > j->room)
+        on_message(to, "its code is much longer than the text");
+    else if (tcc_relocate(s, (char *)to + BeforeCode) == 0
+             && !(to->entry = tcc_get_symbol(s, j->symbol)))
+        on_message(to, "it has not the function that is asked for");
+    to->done = to->entry != NULL;
+}
+
+static void compile(const Job *j)
+{
+    Answer *to = j->answer;
     TCCState *s = tcc_new();
     if (!s)
-        return NULL;
-    tcc_set_error_func(s, message, on_message);
-    tcc_set_options(s, "-nostdlib -nostdinc");
-    tcc_set_output_type(s, TCC_OUTPUT_MEMORY);
-    return s;
+        return;
+    tcc_set_error_func(s, to, on_message);
+    tcc_set_options(s, j->object ? "-nostdlib -nostdinc -g"
+                                 : "-nostdlib -nostdinc");
+    tcc_set_output_type(s, j->object ? TCC_OUTPUT_OBJ : TCC_OUTPUT_MEMORY);
+    if (!j->object)
+        add_symbols(s, j->target);
+    /* warnings, e.g. of an undeclared function, count as errors */
+    if (tcc_compile_string(s, j->text) != 0 || *to->text)
+        on_message(to, "an error without a message");
+    else if (j->object)
+        to->done = tcc_output_file(s, j->object) == 0;
+    else
+        make_code(s, j);
 }
 
-static void warm_up(void)
+/* If libtcc has no memory for its state, it prints a message and flushes
+ * stdout, which holds a copy of the parent's unwritten text. Both descriptors
+ * are closed first, because the null device may need one of them. */
+static void close_output(void)
 {
-    TccMessage message = { "" };
-    atexit(exit_inside);
-    TCCState *s = new_state(&message);
-    if (s) {
-        tcc_compile_string(s, "int warm;");
-        tcc_delete(s);
-    }
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
 }
+
+/* The parent has blocked all signals, so none of its handlers runs here. Only
+ * the alarm is let through. It ends the child if a lock that another thread of
+ * the parent held stays locked. */
+static _Noreturn void run_child(const Job *j, pid_t parent)
+{
+    sigset_t late;
+    interrupt_child(parent);
+    signal(SIGALRM, SIG_DFL);
+    sigemptyset(&late);
+    sigaddset(&late, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &late, NULL);
+    alarm(MostSeconds);
+    close_output();
+    if (atexit(end_early) == 0)
+        compile(j);
+    _exit(j->answer->done || *j->answer->text ? ExitDone : ExitResource);
+}
+
+/* ---- in the parent ---- */
 
 /* Returns false on systems that forbid pages that are both writable and
  * executable (SELinux execmem, MemoryDenyWriteExecute): libtcc cannot work
@@ -128,87 +193,109 @@ static bool keep_text(char path[256], const char *text)
 
 /* Reports that libtcc rejected the text. That is a bug in attnc, so the text is
  * stored for a report. */
-static bool refused(const char *text, const TccMessage *message, Fault *why)
+static bool refused(const Job *j, Fault *why)
 {
     char path[256];
-    const bool kept = keep_text(path, text);
+    const bool kept = keep_text(path, j->text);
     return fault(why, ExitInternal,
                  "internal error: libtcc does not take the "
                  "emitted text: %s; it is kept in %s; --backend=clang works "
                  "without libtcc",
-                 message->text, kept ? path : "no file");
+                 j->answer->text, kept ? path : "no file");
 }
 
-static void add_symbols(TCCState *s, const Target *target)
+/* Returns true if the child has done its work. `status` is as of waitpid(). */
+static bool judge(const Job *j, int status, Fault *why)
 {
-    tcc_add_symbol(s, "memcpy", (const void *)(uintptr_t)memcpy);
-    tcc_add_symbol(s, "memset", (const void *)(uintptr_t)memset);
-    tcc_add_symbol(s, "sqrtf", (const void *)(uintptr_t)sqrtf);
-    tcc_add_symbol(s, "fmaf", (const void *)(uintptr_t)fmaf);
-    const char *name;
-    for (int i = 0; (name = kernel_name(target, i)) != NULL; i++)
-        tcc_add_symbol(s, name, kernel_find(target, name));
+    if (WIFSIGNALED(status))
+        return fault(why, ExitBackend,
+                     "libtcc was killed by signal %d (%s): allow this process "
+                     "more memory, or use --backend=clang",
+                     WTERMSIG(status), strsignal(WTERMSIG(status)));
+    if (WEXITSTATUS(status) == ExitResource)
+        return fault(why, ExitResource, "%s", no_memory);
+    if (j->answer->done)
+        return true;
+    if (!*j->answer->text)
+        return fault(why, ExitBackend,
+                     "libtcc ended early: use --backend=clang");
+    if (j->object)
+        return fault(why, ExitBackend, "libtcc makes no object file: %s",
+                     j->answer->text);
+    return refused(j, why);
 }
 
-/* Copies the code to its pages, which are both writable and executable only
- * within this function. Some bytes before the code stay free, because UBSan
- * reads in front of a function to check its type. */
-static bool relocate(TCCState *s, JitCode *j)
+/* Runs the job in a child. If the caller's process ignores SIGCHLD, there is no
+ * status, but the answer shows the success. */
+static bool run(const Job *j, Fault *why)
 {
-    const int need = tcc_relocate(s, NULL);
-    if (need <= 0)
-        return false;
-    const size_t bytes = (size_t)need + BeforeCode;
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+    int status = 0;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t parent = getpid(), pid = fork();
+    if (pid == 0)
+        run_child(j, parent);
+    const int error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (pid < 0)
+        return fault(why, ExitResource, "cannot start a process for libtcc: %s",
+                     strerror(error));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return judge(j, status, why);
+}
+
+static size_t whole_pages(size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page;
+}
+
+static bool open_answer(Job *j, size_t room, Fault *why)
+{
+    j->room = whole_pages(room);
+    j->answer = mmap(NULL, j->room, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return j->answer != MAP_FAILED || fault(why, ExitResource, "%s", no_memory);
+}
+
+/* Replaces the shared pages of the answer by private ones, because debuggers
+ * cannot set breakpoints in shared code. */
+static bool take_code(JitCode *to, const Job *j, Fault *why)
+{
+    const JitCode code = { .code = j->answer,
+                           .bytes = whole_pages(j->answer->bytes),
+                           .entry = j->answer->entry };
+    void *at = mmap(NULL, code.bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
-        return false;
-    *j = (JitCode){ .code = at, .bytes = bytes };
-    if (tcc_relocate(s, (char *)at + BeforeCode) == 0
-        && mprotect(at, bytes, PROT_READ | PROT_EXEC) == 0)
+        return fault(why, ExitResource, "%s", no_memory);
+    memcpy(at, code.code, j->answer->bytes);
+    if (mprotect(at, code.bytes, PROT_READ | PROT_EXEC) == 0
+        && mremap(at, code.bytes, code.bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                  code.code)
+               == code.code) {
+        *to = code;
         return true;
-    jit_unload(j);
-    return false;
-}
-
-/* Returns the address of the function, or NULL with a message in *message,
- * which is empty if memory ran out. */
-static void *compile(JitCode *j, const char *text, const char *symbol,
-                     const Target *target, TccMessage *message)
-{
-    void *at = NULL;
-    TCCState *s = new_state(message);
-    if (!s)
-        return NULL;
-    add_symbols(s, target);
-    /* warnings, e.g. of an undeclared function, count as errors */
-    if (tcc_compile_string(s, text) != 0 || *message->text)
-        on_message(message, "an error without a message");
-    else if (relocate(s, j) && !(at = tcc_get_symbol(s, symbol)))
-        on_message(message, "it has not the function that is asked for");
-    tcc_delete(s);
-    return at;
+    }
+    munmap(at, code.bytes);
+    return fault(why, ExitResource, "%s", no_memory);
 }
 
 bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
                   const Target *target, Fault *why)
 {
-    TccMessage message = { "" };
+    Job job = { .text = text, .symbol = symbol, .target = target };
     *j = (JitCode){ 0 };
     *at = NULL;
-    if (!code_allowed(why))
+    if (!code_allowed(why)
+        || !open_answer(&job, LeastRoom + RoomPerByte * strlen(text), why))
         return false;
-    atomic_store(&libtcc.inside, true);
-    pthread_once(&libtcc.warm, warm_up);
-    *at = compile(j, text, symbol, target, &message);
-    j->entry = *at;
-    atomic_store(&libtcc.inside, false);
-    if (*at)
-        return true;
-    jit_unload(j);
-    if (!*message.text)
-        return fault(why, ExitResource, "%s", no_memory);
-    return refused(text, &message, why);
+    const bool done = run(&job, why) && take_code(j, &job, why);
+    munmap((char *)job.answer + j->bytes, job.room - j->bytes);
+    *at = j->entry;
+    return done;
 }
 
 bool jit_load(JitCode *j, const struct attn_model **model, const char *text,
@@ -234,20 +321,28 @@ void jit_unload(JitCode *j)
 /* ---- names ---- */
 static const char no_folder[] = "%s: cannot write: set TMPDIR";
 
-/* Compiles the text to an object file with line numbers. */
-static bool compile_object(const char *text, const char *path)
+/* Compiles the text to an object file with line numbers, and reads it. */
+static bool read_object(File *f, const char *text, Fault *why)
 {
-    TccMessage message = { "" };
-    TCCState *s = tcc_new();
-    if (!s)
-        return false;
-    tcc_set_error_func(s, &message, on_message);
-    tcc_set_options(s, "-nostdlib -nostdinc -g");
-    tcc_set_output_type(s, TCC_OUTPUT_OBJ);
-    const bool ok = tcc_compile_string(s, text) == 0
-                 && tcc_output_file(s, path) == 0;
-    tcc_delete(s);
-    return ok;
+    TempFolder temp;
+    char object[sizeof temp.path + sizeof "/jit.o"];
+    Job job = { .text = text, .object = object };
+    if (!temp_open(&temp, NULL))
+        return fault(why, ExitIO, no_folder, temp_root());
+    snprintf(object, sizeof object, "%s/jit.o", temp.path);
+    bool done = open_answer(&job, sizeof *job.answer, why);
+    if (done) {
+        done = run(&job, why)
+            && file_read_for(UseOwn, f, object, SIZE_MAX - 1, why);
+        munmap(job.answer, job.room);
+    }
+    temp_close(&temp);
+    return done;
+}
+
+static void close_object(void *file)
+{
+    file_close(file);
 }
 
 /* Publishes the functions and their lines. The text is stored in the file
@@ -255,24 +350,14 @@ static bool compile_object(const char *text, const char *path)
 static bool publish_lines(JitCode *j, const char *text, const char *path,
                           const char *symbol, Fault *why)
 {
-    TempFolder temp;
-    File f;
-    if (!temp_open(&temp, NULL))
-        return fault(why, ExitIO, no_folder, temp_root());
     Arena *a = arena_new();
-    const char *object = arena_printf(a, "%s/jit.o", temp.path);
-    atomic_store(&libtcc.inside, true);
-    const bool ok = compile_object(arena_printf(a, "# 1 \"%s\"\n%s", path,
-                                                text),
-                                   object);
-    atomic_store(&libtcc.inside, false);
-    bool known = ok || fault(why, ExitBackend, "libtcc makes no object file");
-    if (known
-        && (known = file_read_for(UseOwn, &f, object, SIZE_MAX - 1, why))) {
-        known = jit_name(&j->names, &f, path, symbol, j->entry, why);
-        file_close(&f);
+    File *f = arena_alloc(a, sizeof *f);
+    bool known = read_object(f, arena_printf(a, "# 1 \"%s\"\n%s", path, text),
+                             why);
+    if (known) {
+        arena_owns(a, f, close_object);
+        known = jit_name(&j->names, f, path, symbol, j->entry, why);
     }
-    temp_close(&temp);
     arena_free(a);
     return known;
 }

@@ -1,5 +1,5 @@
-/* backend_test.c: tests the JIT's memory, the code that it rejects, and a cache
- * of compiled objects that others have modified. */
+/* backend_test.c: tests a cache of compiled objects that others have
+ * modified. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,146 +17,12 @@
 #include "support/fake_programs.h"
 #include "support/skip.h"
 
-/* ---- JIT ---- */
-static const char jit_text[] =
-    "float sqrtf(float x);\n"
-    "static const int numbers[2] = { 41, 42 };\n"
-    "static float root(float x)\n{\n    return sqrtf(x);\n}\n"
-    "const void *t_model(void)\n"
-    "{\n    return root(4.0f) == 2.0f ? numbers + 1 : numbers;\n}\n";
-
 static Target here(void)
 {
     Target t;
     Fault why;
     assert_true(target_find(&t, "native", 0, NULL, &why));
     return t;
-}
-
-/* Returns the protection of the mapping that holds `at`, such as "r-xp", and
- * whether any page of the process is writable and executable. */
-static bool mapping_of(const void *at, char protection[5])
-{
-    FILE *f = fopen("/proc/self/maps", "r");
-    char line[512];
-    bool both = false;
-    protection[0] = '\0';
-    while (fgets(line, sizeof line, f)) {
-        unsigned long from, to;
-        char p[5];
-        if (sscanf(line, "%lx-%lx %4s", &from, &to, p) != 3)
-            continue;
-        both |= p[1] == 'w' && p[2] == 'x';
-        if ((unsigned long)(uintptr_t)at - from < to - from)
-            memcpy(protection, p, sizeof p);
-    }
-    fclose(f);
-    return both;
-}
-
-static void test_jit_memory(void **state)
-{
-    (void)state;
-    JitCode j;
-    const struct attn_model *m;
-    Fault why;
-    char protection[5];
-    Target t = here();
-    assert_true(jit_load(&j, &m, jit_text, "t_model", &t, &why));
-    assert_int_equal(*(const int *)(const void *)m, 42);
-    assert_false(mapping_of(m, protection));
-    assert_string_equal(protection, "r-xp");
-    void *code = j.code;
-    jit_unload(&j);
-    assert_false(mapping_of(code, protection));
-}
-
-static void test_jit_refusals(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *says;
-    } bad[] = {
-        { "int system(const char *);\n"
-          "const void *t_model(void) { system(\"id\"); return 0; }\n",
-          "system" },
-        { "const void *t_model(void) { return undeclared(); }\n",
-          "undeclared" },
-        { "this is not C\n", "error" },
-        { "#include <stdio.h>\nconst void *t_model(void) { return 0; }\n",
-          "stdio.h" },
-        { "int other;\n", "internal error" },
-    };
-    setenv("TMPDIR", dir, 1);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        JitCode j;
-        const struct attn_model *m;
-        Fault why;
-        Target t = here();
-        assert_false(jit_load(&j, &m, bad[i].text, "t_model", &t, &why));
-        assert_int_equal(why.code, ExitInternal);
-        assert_non_null(strstr(why.text, bad[i].says));
-        assert_non_null(strstr(why.text, dir)); /* the text is kept */
-        assert_int_equal(files(dir), (int)i + 1);
-        assert_null(j.code);
-    }
-    unsetenv("TMPDIR");
-}
-
-/* Tests that with one free descriptor the text is written, but no folder is
- * made. */
-static void test_names_refused(void **state)
-{
-    (void)state;
-    JitCode j;
-    const struct attn_model *m;
-    Fault why;
-    struct rlimit old, one;
-    Target t = here();
-    setenv("TMPDIR", dir, 1);
-    assert_true(jit_load(&j, &m, jit_text, "t_model", &t, &why));
-    jit_unload(&j);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-    const int next = dup(STDIN_FILENO);
-    close(next);
-    one = old;
-    one.rlim_cur = (rlim_t)next + 1;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &one), 0);
-    const bool done = jit_load_named(&j, &m, jit_text, "t_model", &t, &why);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-    unsetenv("TMPDIR");
-    assert_false(done);
-    assert_int_equal(why.code, ExitIO);
-    assert_int_equal(files(dir), 0);
-}
-
-#ifndef PR_SET_MDWE
-#define PR_SET_MDWE 65
-#endif
-
-static void test_jit_forbidden(void **state)
-{
-    (void)state;
-    pid_t pid = fork();
-    if (pid == 0) {
-        JitCode j;
-        const struct attn_model *m;
-        Fault why = { .code = 0 };
-        Target t = here();
-        if (prctl(PR_SET_MDWE, 1L, 0L, 0L, 0L) != 0)
-            _exit(77);
-        bool loaded = jit_load(&j, &m, jit_text, "t_model", &t, &why);
-        _exit(!loaded && why.code == ExitBackend
-                      && strstr(why.text, "--backend=clang")
-                  ? 0
-                  : 1);
-    }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 77)
-        SKIP("this system has no PR_SET_MDWE");
-    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* ---- cache ---- */
@@ -344,10 +210,6 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_jit_memory),
-        TEST(test_jit_refusals),
-        TEST(test_names_refused),
-        TEST(test_jit_forbidden),
         TEST(test_cache),
         TEST(test_cache_touched),
         TEST(test_cache_of_others),
