@@ -47,7 +47,7 @@ CFLAGS  ?= -g
 LDLIBS  := -lyaml -ltcc -ljansson -lxxhash -lutf8proc -lm -ldl -lpthread
 Q       := $(if $(V),,@)# V=1 shows whole commands
 say      = $(if $(V),,@echo '$1')
-COMPILE = $(CC) $(OPT) -std=c11 -I. -Icompiler -Itests $(WARN) -ffp-contract=off -fno-pie $(CFLAGS)
+COMPILE = $(CC) $(OPT) -std=c11 -I. -Icompiler -Itests $(WARN) -ffp-contract=off -fPIC -fvisibility=hidden $(CFLAGS)
 LINK    = $(COMPILE) -no-pie# libtcc.a is not position-independent
 # After a failure: one line names the packages that went missing meanwhile.
 OR_WHY  = || { CC='$(CC)' sh tests/install.sh have; exit 1; }
@@ -120,6 +120,18 @@ $(B)/libattnc.a: $(OBJECTS) $(B)/embedded.o $(KERNELS)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
+# The library, with a libtcc that is position-independent (bindings/libtcc.sh).
+lib: $(B)/libattnc.so ## attnc as a library, build/libattnc.so
+$(B)/libtcc.a:
+	$(call say,BUILD $@)
+	@sh bindings/libtcc.sh $@
+$(B)/libattnc.so: $(B)/libattnc.a $(B)/libtcc.a compiler/library/attnc.map
+	$(call say,LINK $@)
+	$(Q)$(COMPILE) -shared -Wl,-soname,libattnc.so.1 -Wl,-Bsymbolic -Wl,-z,defs \
+	    -Wl,--version-script=compiler/library/attnc.map -Wl,--compress-debug-sections=zlib \
+	    -o $@ -Wl,--whole-archive $(B)/libattnc.a -Wl,--no-whole-archive $(B)/libtcc.a \
+	    $(filter-out -ltcc,$(LDLIBS))
+
 $(B)/%.o: %.c
 	$(call say,CC $<)
 	@mkdir -p $(@D)
@@ -134,7 +146,7 @@ $(B)/embedded.c: $(B)/embed $(EMBEDDED)
 	$(Q)$(EMULATOR) $(B)/embed $(EMBEDDED) > $@
 $(B)/embedded.o: $(B)/embedded.c
 	$(call say,CC $<)
-	$(Q)$(CC) -std=c11 -fno-pie -c -o $@ $<
+	$(Q)$(CC) -std=c11 -fPIC -fvisibility=hidden -c -o $@ $<
 
 $(B)/kernelset: $(STAGE1)
 	$(call say,LINK $@)
@@ -146,7 +158,7 @@ $(B)/kernels/%.c: $(B)/kernelset
 $(B)/kernels/%.o: $(B)/kernels/%.c
 	$(call say,CC $<)
 	$(Q)$(CC) -O2 -std=c11 $(if $(filter-out generic,$*),-march=$(if $(filter x86%,$*),$(subst +, -m,$*),$*)) \
-	    -ffp-contract=off -fno-math-errno -fno-trapping-math -fno-pie \
+	    -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC -fvisibility=hidden \
 	    -fno-tree-vectorize -c -o $@ $<
 
 $(B)/tests/%_test: tests/%_test.c $(B)/libattnc.a
