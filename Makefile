@@ -131,6 +131,7 @@ $(B)/libattnc.so: $(B)/libattnc.a $(B)/libtcc.a compiler/library/attnc.map
 	    -Wl,--version-script=compiler/library/attnc.map -Wl,--compress-debug-sections=zlib \
 	    -o $@ -Wl,--whole-archive $(B)/libattnc.a -Wl,--no-whole-archive $(B)/libtcc.a \
 	    $(filter-out -ltcc,$(LDLIBS))
+	@ln -sf libattnc.so $@.1
 
 $(B)/%.o: %.c
 	$(call say,CC $<)
