@@ -60,6 +60,11 @@ static int lock_folder(const char *path, int create)
         close(fd);
         return -1;
     }
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0) {
+        close(fd); /* removed between openat() and flock() */
+        errno = ENOENT;
+        return -1;
+    }
     return fd;
 }
 

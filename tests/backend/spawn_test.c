@@ -2,6 +2,7 @@
  * odd file names, Ctrl-C, and attnc with an output that nobody can read. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -189,6 +190,39 @@ static void test_interrupt(void **state)
     unsetenv("TMPDIR");
 }
 
+/* Makes directories and removes them. Returns the number of those that were
+ * gone before. */
+static void *make_folders(void *unused)
+{
+    enum { Rounds = 500 };
+    intptr_t gone = 0;
+    (void)unused;
+    for (int i = 0; i < Rounds; i++) {
+        TempFolder t;
+        gone += !temp_open(&t, NULL) || access(t.path, W_OK) != 0;
+        temp_close(&t);
+    }
+    return (void *)gone;
+}
+
+static void test_folders_at_once(void **state)
+{
+    (void)state;
+    enum { Threads = 8 };
+    pthread_t thread[Threads];
+    setenv("TMPDIR", dir, 1);
+    for (int i = 0; i < Threads; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, make_folders, NULL),
+                         0);
+    for (int i = 0; i < Threads; i++) {
+        void *gone;
+        pthread_join(thread[i], &gone);
+        assert_null(gone);
+    }
+    assert_int_equal(files(dir), 0);
+    unsetenv("TMPDIR");
+}
+
 /* Tests that the folder of a process killed while compiling is removed by the
  * next process that makes one. Folders in use, and files that are not attnc's,
  * stay. */
@@ -326,6 +360,7 @@ int main(void)
         TEST(test_odd_names),
         TEST(test_long_output_of_compiler),
         TEST(test_interrupt),
+        TEST(test_folders_at_once),
         TEST(test_killed),
         TEST(test_file_limit),
         TEST(test_print_commands),
