@@ -247,13 +247,6 @@ static bool lacks_map(Arena *a, const ConfigKey *k)
     return true;
 }
 
-/* Returns true for keys whose top-level value takes precedence over the one in
- * the section. */
-static bool of_folder(const char *key)
-{
-    return !strcmp(key, "model_type") || !strcmp(key, "architectures");
-}
-
 bool config_raise(Arena *a, Config *c, const char *section)
 {
     ConfigKey *map = config_find(c, section);
@@ -267,7 +260,7 @@ bool config_raise(Arena *a, Config *c, const char *section)
         ConfigKey *top = key ? config_find(c, key) : NULL;
         if (!key)
             continue;
-        if (top && of_folder(key)) {
+        if (top && !strcmp(key, "architectures")) {
             c->key.at[i].used = true;
             continue;
         }

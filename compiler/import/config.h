@@ -27,8 +27,9 @@ ConfigKey *config_find(Config *c, const char *path); /* returns NULL if the key
 /* Renames a key and the keys inside it. If the new path exists too, both values
  * must be equal. Returns false after reporting an error. */
 bool config_move(Arena *a, Config *c, const char *from, const char *to);
-/* Moves the keys of the map `section` to the top level. Returns false after
- * reporting that it is not a map. */
+/* Moves the keys of the map `section` to the top level, where they replace
+ * others, except architectures. Returns false after reporting that it is not a
+ * map. */
 bool config_raise(Arena *a, Config *c, const char *section);
 /* Marks the keys that match a pattern, and all keys inside them, as known. *
  * matches any text. */

@@ -140,17 +140,39 @@ static bool own_fits(Import *m, const ConfigKey *key, Rules *to)
     return false;
 }
 
-static bool find_family(Import *m, Rules *to)
+/* Returns config.json's model_type, or NULL after an error. */
+static ConfigKey *model_type(Import *m)
 {
     ConfigKey *key = config_find(m->config, "model_type");
-    RuleFiles files = { 0 };
-    if (!key || key->value.kind != ValueText) {
-        error_at(key ? key->pos : (Pos){ &m->config->src, 1, 1 },
-                 "model_type %s: it names the family, as \"llama\"",
-                 key ? "must be a text" : "is missing");
-        return false;
+    if (key && key->value.kind == ValueText) {
+        key->used = true;
+        return key;
     }
-    key->used = true;
+    error_at(key ? key->pos : (Pos){ &m->config->src, 1, 1 },
+             "model_type %s: it names the family, as \"llama\"",
+             key ? "must be a text" : "is missing");
+    return NULL;
+}
+
+/* Returns the model_type of the family: for a model of pictures and text, that
+ * of its text model, whose config is a section. */
+static ConfigKey *family_key(Import *m)
+{
+    const Yaml *sections = rules_map(m->common, "text_sections");
+    ConfigKey *key = model_type(m);
+    const Yaml *section = key && sections ? yaml_get(sections, key->value.text)
+                                          : NULL;
+    if (!section)
+        return key;
+    return config_raise(m->a, m->config, section->text) ? model_type(m) : NULL;
+}
+
+static bool find_family(Import *m, Rules *to)
+{
+    ConfigKey *key = family_key(m);
+    RuleFiles files = { 0 };
+    if (!key)
+        return false;
     if (m->own.top)
         return own_fits(m, key, to);
     if (!rules_read(m->a, &files, key->value.text))

@@ -184,8 +184,10 @@ static void note_keys(Import *m, const Yaml *row)
         const Datum neutral = value_of_yaml(m->a, keys->items.at[n]);
         if (!k || k->value.kind == ValueNone || value_same(&k->value, &neutral))
             continue;
-        text = arena_printf(m->a, "%s%s%s %s", text, *text ? ", " : "", k->path,
-                            quote(value_text(m->a, &k->value)));
+        const bool map = k->value.kind == ValueMap;
+        text = arena_printf(m->a, "%s%s%s%s%s", text, *text ? ", " : "",
+                            k->path, map ? "" : " ",
+                            map ? "" : quote(value_text(m->a, &k->value)));
         file = *file      ? file
              : k->pos.src ? k->pos.src->name
                           : m->o->folder; /* metadata have no place */

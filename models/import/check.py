@@ -44,7 +44,7 @@ def json_of(*path):
 def class_of(kind, folder, config):
     """The class that computes what a spec of this kind does."""
     name = (config.architectures or ["AutoModel"])[0]
-    if kind == "decoder":
+    if kind == "decoder" and not name.endswith("ForConditionalGeneration"):
         return transformers.AutoModelForCausalLM
     if kind == "encoder-decoder":
         return transformers.AutoModelForSeq2SeqLM

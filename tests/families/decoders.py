@@ -106,6 +106,17 @@ def deepseek(name, stem, rope=theta(), words=None, **more):
                   rope, **more)
 
 
+def beside_pictures(name, stem, kind, words, vision, four=None, **more):
+    """A model of text in one of pictures and text."""
+    return Family(
+        name, f"{stem}ForConditionalGeneration", f"{stem}Config", dict(
+            text_config=dict(words, model_type=kind),
+            vision_config=dict(
+                model_type=vision, hidden_size=8, intermediate_size=9,
+                num_hidden_layers=1, num_attention_heads=2, image_size=8,
+                patch_size=4), **more), decoder, four=four)
+
+
 def loud(model):
     """Some gates and values are clamped."""
     with torch.no_grad():
@@ -349,6 +360,16 @@ FAMILIES = [
         1000000.0, "yarn", factor=4.0, beta_fast=8.0, beta_slow=0.5,
         mscale=1.0, mscale_all_dim=1.0, llama_4_scaling_beta=0.6,
         original_max_position_embeddings=4), four=False),
+    # tied by the key at the top, which transformers 4 does not read
+    beside_pictures("mistral3", "Mistral3", "mistral", tiny(
+        head_dim=6, tie_word_embeddings=False), "pixtral", four=False,
+        image_token_index=28),
+    beside_pictures("llava", "Llava", "llama", tiny(), "clip_vision_model",
+                    image_token_index=28),
+    beside_pictures("gemma3-pictures", "Gemma3", "gemma3_text", rms_eps_small(
+        head_dim=8, sliding_window=5, sliding_window_pattern=2),
+        "siglip_vision_model", mm_tokens_per_image=1, boi_token_index=26,
+        eoi_token_index=27, image_token_index=28),
     causal("gpt-neo", "GPTNeo", GPT_NEO),
     causal("gpt-neo-old", "GPTNeo", dict(
         GPT_NEO, attention_types=[[["local", "global"], 1]], num_layers=2,

@@ -162,7 +162,8 @@ def save(family, folder):
 
 def ids_of(family, n, what="ids", first=3, vocab=None):
     """`n` ids; those below `first` are special in some families."""
-    vocab = vocab or family.words["vocab_size"]
+    text = family.words.get("text_config", family.words)
+    vocab = vocab or text["vocab_size"]
     g = generator(family, f"{what} {n}")
     return torch.randint(first, vocab, (n,), generator=g).tolist()
 
@@ -177,6 +178,7 @@ def numbers(x):
 def special(config):
     """Ids that attnc writes in no answer, or that end one."""
     found = []
+    config = getattr(config, "text_config", config)
     for key in ("bos_token_id", "pad_token_id", "eos_token_id"):
         value = getattr(config, key, None)
         found += value if isinstance(value, list) else [value]

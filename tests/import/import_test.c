@@ -310,6 +310,10 @@ static void noted_key(void **state)
     assert_non_null(strstr(said, "config.json: attn_logit_softcapping 0.5: "
                                  "scores are not capped, and transformers does "
                                  "not cap them either"));
+    said = imported(a, "tests/families/llava", &code);
+    assert_int_equal(code, ExitDone);
+    assert_non_null(strstr(said, "config.json: vision_config: pictures are not "
+                                 "read, only the text model is imported"));
     arena_free(a);
 }
 

@@ -79,7 +79,7 @@ static const struct {
     { "title: Llama 1 to 3.3\n", "",
       "own.yaml:1:1: error: a family has a "
       "title and a list model_type" },
-    { "use: [decoder, rope,", "use: [decoder, rop,",
+    { " decoder, rope,", " decoder, rop,",
       "error: common.yaml has no such part" },
     { "config:", "config: []\nignored:", "error: config is a map" },
     { "model_type: [llama]", "model_type: llama", "model_type is a list" },
@@ -88,7 +88,7 @@ static const struct {
       "error: an item of architecture is a text" },
     { "title: Llama 1 to 3.3", "title: [a]", "error: title is a text" },
     { "hidden_size: int = 4096", "hidden_size: whole = 4096",
-      "own.yaml:13:16: error: a key is an int, number, bool, text, list or "
+      "own.yaml:15:16: error: a key is an int, number, bool, text, list or "
       "map, as in `int|list? = 5`" },
     { "hidden_size: int = 4096", "hidden_size: [int]",
       "error: a key is written as `KEY: int = 5`" },
@@ -105,7 +105,7 @@ static const struct {
     { "d_model: =hidden_size", "d_model: '=hidden_size + ]'",
       "error: a value is missing before this" },
     { "d_model: =hidden_size", "d_model: =hidden_size 5",
-      "own.yaml:33:25: error: the expression has ended before this" },
+      "own.yaml:35:25: error: the expression has ended before this" },
     { "d_model: =hidden_size", "d_model: '=(hidden_size'",
       "error: ')' is missing here" },
     { "d_model: =hidden_size", "d_model: '=if true then 1'",
@@ -136,7 +136,7 @@ static const struct {
     { "d_model: =hidden_size", "d_model: '=prefix()'",
       "error: prefix() takes 1 to 3 arguments, found 0" },
     { "d_model: =hidden_size", "d_model: '=1ex5'",
-      "own.yaml:33:15: error: the expression has ended before this" },
+      "own.yaml:35:15: error: the expression has ended before this" },
     { "base: prefix", "base: base + prefix", "error: 'base' needs itself" },
     /* tensors */
     { "embed_tokens.weight", "embed_tokens.w",
