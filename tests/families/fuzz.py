@@ -113,7 +113,8 @@ def rows_of(out):
 
 
 def has_target(family, how):
-    return family.side == "both" and not how.model.endswith("EncoderModel")
+    return family.side == "both" and not how.model.endswith(
+        ("EncoderModel", "ForTokenClassification"))
 
 
 def writes(family, how):
@@ -175,6 +176,8 @@ def sides(family, how, given):
 
 def result(family, model, given):
     more = {} if family.side != "target" else {"use_cache": False}
+    if type(model).__name__.endswith("ForMultipleChoice"):
+        given = {key: x[None] for key, x in given.items()}
     with torch.no_grad():
         return rows_of(model(**given, **more))
 

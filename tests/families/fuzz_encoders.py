@@ -91,7 +91,8 @@ ENCODERS = [
     encoder("camembert", "Camembert", less=2, type_vocab_size=(1,),
             pad_token_id=(1,)),
     encoder("ernie", "Ernie", type_vocab_size=(2,), use_task_id=(False,)),
-    encoder("electra", "Electra", embedding_size=(8, 10, 12),
+    encoder("electra", "Electra", tasks=ALL + ("ForMultipleChoice",),
+            summary_activation=("gelu", "tanh"), embedding_size=(8, 10, 12),
             type_vocab_size=(2,)),
     encoder("albert", "Albert", embedding_size=(9, 13), type_vocab_size=(2,),
             num_hidden_groups=(1,)),
@@ -104,7 +105,8 @@ ENCODERS = [
               "activation": ("gelu", "relu", "gelu_new", "silu"),
               "num_labels": (1, 2, 5), "tie_word_embeddings": BOOL,
               "sinusoidal_pos_embds": BOOL}, "source"),
-    Drawn("modernbert", tuple(f"ModernBert{t}" for t in ALL),
+    Drawn("modernbert", tuple(f"ModernBert{t}" for t in ALL + (
+        "ForMultipleChoice",)),
           "ModernBertConfig", {
               "num_hidden_layers": (1, 2, 4),
               "max_position_embeddings": LONGEST, "+width": modern,
@@ -160,7 +162,8 @@ def bart(name, stem, what="ForConditionalGeneration", **options):
 
 def t5(name, stem):
     return Drawn(name, (f"{stem}ForConditionalGeneration",) * 2
-                 + (f"{stem}EncoderModel",), f"{stem}Config", {
+                 + (f"{stem}EncoderModel", f"{stem}ForTokenClassification"),
+                 f"{stem}Config", {
         "d_model": (12, 14), "d_kv": (4, 5), "d_ff": (11, 23),
         "num_layers": LAYERS, "num_decoder_layers": LAYERS,
         "num_heads": (1, 2, 3), "feed_forward_proj": (

@@ -130,7 +130,8 @@ def stack(family, model):
         ids = ids_of(family, n)
         with torch.no_grad():
             out = model(input_ids=torch.tensor([ids]))
-        cases.append({"ids": ids, "rows": numbers(out.last_hidden_state[0])})
+        rows = out.logits if "logits" in out else out.last_hidden_state
+        cases.append({"ids": ids, "rows": numbers(rows[0])})
     return {"kind": "encoder", "cases": cases}
 
 
@@ -219,4 +220,6 @@ FAMILIES = [
                                    num_heads=2), four=False),
     Family("t5-encoder", "T5EncoderModel", "T5Config",
            dict(T5, feed_forward_proj="gated-silu"), stack),
+    Family("t5-tokens", "T5ForTokenClassification", "T5Config",
+           dict(T5, num_layers=1, num_labels=3), stack),
 ]

@@ -64,6 +64,7 @@ static const struct {
     { "albert-mlm", "{\"inner_group_num\": 2}", "used in turn" },
     { "mpnet", "{\"relative_attention_num_buckets\": 64}",
       "relative_attention_num_buckets" },
+    { "electra-choice", "{\"summary_type\": \"mean\"}", "than that of [CLS]" },
     { "bart", "{\"tie_word_embeddings\": false}", "tie_word_embeddings" },
     { "t5", "{\"feed_forward_proj\": \"gated-mish\"}", "gated-mish" },
     { "t5", "{\"model_type\": \"mt5\", \"transformers_version\": \"4.57.6\"}",
