@@ -367,9 +367,10 @@ FAMILIES = [
     beside_pictures("llava", "Llava", "llama", tiny(), "clip_vision_model",
                     image_token_index=28),
     beside_pictures("gemma3-pictures", "Gemma3", "gemma3_text", rms_eps_small(
-        head_dim=8, sliding_window=5, sliding_window_pattern=2),
-        "siglip_vision_model", mm_tokens_per_image=1, boi_token_index=26,
-        eoi_token_index=27, image_token_index=28),
+        head_dim=8, sliding_window=5, sliding_window_pattern=2,
+        final_logit_softcapping=1.5), "siglip_vision_model",
+        mm_tokens_per_image=1, boi_token_index=26, eoi_token_index=27,
+        image_token_index=28),
     causal("gpt-neo", "GPTNeo", GPT_NEO),
     causal("gpt-neo-old", "GPTNeo", dict(
         GPT_NEO, attention_types=[[["local", "global"], 1]], num_layers=2,

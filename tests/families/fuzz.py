@@ -75,7 +75,8 @@ def drawn(args, family, i):
 def make(family, how, folder):
     """Saves the model. Returns why transformers cannot build or run it."""
     try:
-        config = getattr(transformers, family.config)(**how.words)
+        config = getattr(transformers, family.config)(
+            **family.config_words(how.words))
         model = getattr(transformers, how.model)(config)
         model = model.to(getattr(torch, how.dtype))
         model.save_pretrained(folder, max_shard_size=how.shard or "1GB")
@@ -124,7 +125,7 @@ def writes(family, how):
 
 def is_causal(family, how):
     return family.side == "target" and how.model.endswith(
-        ("ForCausalLM", "LMHeadModel"))
+        ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration"))
 
 
 def random_numbers(r, *shape):

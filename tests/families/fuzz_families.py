@@ -36,7 +36,8 @@ class Drawn:
     key -> values, or a function; drawn in this order. side: which ids attnc
     reads; "both": of an encoder-decoder. reads: ids, an image, or sound.
     longest: the key with the longest input; less: rows of its table that no id
-    uses (RoBERTa). ends: the last id of the vocabulary ends an input (CLIP)."""
+    uses (RoBERTa). ends: the last id of the vocabulary ends an input (CLIP).
+    text, vision: model_types inside one of pictures and text."""
     name: str
     models: tuple
     config: str
@@ -47,6 +48,16 @@ class Drawn:
     attention: str = "eager"
     reads: str = "ids"
     ends: bool = False
+    text: str = ""
+    vision: str = ""
+
+    def config_words(self, words):
+        return words if not self.text else dict(
+            text_config=dict(words, model_type=self.text),
+            vision_config=dict(
+                model_type=self.vision, hidden_size=8, intermediate_size=9,
+                num_hidden_layers=1, num_attention_heads=2, image_size=8,
+                patch_size=4), image_token_index=3)
 
     def draw(self, r):
         words = dict(SPECIAL, vocab_size=r.randint(30, 60))
@@ -444,4 +455,20 @@ DECODERS = [
         "+width": opt, "ffn_dim": (11, 26), "activation_function": PLAIN,
         "enable_bias": BOOL, "tie_word_embeddings": BOOL,
         "layer_norm_elementwise_affine": (True, True, True, False)}),
+]
+
+
+def pictures(name, stem, text, vision):
+    """A model of pictures and text, with what is drawn of its text model."""
+    family = next(family for family in DECODERS if family.name == text)
+    return dataclasses.replace(
+        family, name=name, config=f"{stem}Config", text=text, vision=vision,
+        models=(f"{stem}ForConditionalGeneration",) * 3 + (f"{stem}Model",))
+
+
+DECODERS += [
+    pictures("gemma3", "Gemma3", "gemma3_text", "siglip_vision_model"),
+    pictures("llava", "Llava", "llama", "clip_vision_model"),
+    pictures("mistral3", "Mistral3", "mistral", "pixtral"),
+    pictures("mistral3-2512", "Mistral3", "ministral3", "pixtral"),
 ]
