@@ -205,7 +205,7 @@ static bool refused(const Job *j, Fault *why)
 }
 
 /* Returns true if the child has done its work. `status` is as of waitpid(). */
-static bool judge(const Job *j, int status, Fault *why)
+static bool judge_child(const Job *j, int status, Fault *why)
 {
     if (WIFSIGNALED(status))
         return fault(why, ExitBackend,
@@ -243,7 +243,7 @@ static bool run(const Job *j, Fault *why)
                      strerror(error));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    return judge(j, status, why);
+    return judge_child(j, status, why);
 }
 
 static size_t whole_pages(size_t bytes)

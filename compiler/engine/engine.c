@@ -194,26 +194,17 @@ static void unload(void *backend)
     backend_unload(backend);
 }
 
-/* The arena unloads the code of the model. */
-static void own_backend(Engine *e)
-{
-    Backend *b = arena_alloc(e->arena, sizeof *b);
-    *b = e->backend;
-    arena_owns(e->arena, b, unload);
-}
-
 /* Compiles the model, unless engine_tiers() has. Returns an exit code. */
 static int load_code(Engine *e, const EngineOptions *o)
 {
     Fault why;
     BackendOptions with = { .cc = o->cc, .level = o->level, .perf = o->perf };
     BackendKind kind = backend_kind(o->backend, &with);
-    if (e->backend.model)
-        return ExitDone;
-    if (!backend_load(&e->backend, e->arena, e->plan, kind, &with, &why))
-        return report_fault(&why);
-    own_backend(e);
-    return ExitDone;
+    return e->backend.model
+                || backend_load(&e->backend, e->arena, e->plan, kind, &with,
+                                &why)
+             ? ExitDone
+             : report_fault(&why);
 }
 
 static int open_model(Engine *e, const EngineOptions *o)
@@ -221,11 +212,14 @@ static int open_model(Engine *e, const EngineOptions *o)
     int code = engine_plan(e, o);
     if (!code && o->fits)
         code = o->fits(e->spec, o->command);
+    /* The arena unloads the code: no allocation may fail between the loading
+     * and the copy. */
+    Backend *owned = arena_alloc(e->arena, sizeof *owned);
+    arena_owns(e->arena, owned, unload);
     if (!code) /* load code first: its compiler is forked before threads start
                 * and weights are loaded */
         code = engine_tiers(e);
-    if (e->backend.model)
-        own_backend(e);
+    *owned = e->backend;
     e->keeps = true;
     if (!code)
         code = engine_weights(e);
@@ -233,6 +227,7 @@ static int open_model(Engine *e, const EngineOptions *o)
         code = engine_vocab(e);
     if (!code)
         code = load_code(e, o);
+    *owned = e->backend;
     if (code)
         return code;
     const struct attn_model *m = e->backend.model;

@@ -32,7 +32,7 @@ int library_open_answers(attnc_handle *h)
     struct library_answers *x = calloc(1, sizeof *x);
     h->answers = x;
     if (!x)
-        return ATTNC_MEMORY;
+        return (int)library_error(h, ATTNC_MEMORY, "out of memory");
     x->search = spec_search(e->spec, m->unwritten);
     x->engine = (struct attn_engine){
         .bound = e->bound,
@@ -49,10 +49,13 @@ int library_open_answers(attnc_handle *h)
         .engine = &x->engine,
     };
     x->h = attn_open(e->backend.model, NULL, &o);
-    if (!x->h || !x->h->failed)
-        return x->h ? ATTNC_DONE : ATTNC_MEMORY;
-    library_error(h, 0, "%s", attn_error(x->h));
-    return x->h->failed == ATTN_ERROR_OPTION ? ATTNC_USAGE : ATTNC_MEMORY;
+    if (x->h && !x->h->failed)
+        return ATTNC_DONE;
+    return (int)library_error(h,
+                              x->h && x->h->failed == ATTN_ERROR_OPTION
+                                  ? ATTNC_USAGE
+                                  : ATTNC_MEMORY,
+                              "%s", attn_error(x->h));
 }
 
 void library_close_answers(attnc_handle *h)

@@ -52,10 +52,9 @@ int attnc_handle_open(attnc_handle **h, attnc_model *m,
     const struct attnc_limits *l = &x->limits;
     if (l->max_input < 0 || l->max_output < 0 || l->max_text < 0 || l->beam < 0
         || l->max_input > MostLimit)
-        library_error(x, 0, "a limit is below 0 or too large");
-    else if (!m->facts.generates || library_open_answers(x) == ATTNC_DONE)
-        return ATTNC_DONE;
-    return ATTNC_USAGE;
+        return (int)library_error(x, ATTNC_USAGE,
+                                  "a limit is below 0 or too large");
+    return m->facts.generates ? library_open_answers(x) : ATTNC_DONE;
 }
 
 void attnc_handle_close(attnc_handle *h)

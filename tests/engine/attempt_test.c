@@ -4,8 +4,6 @@
  * sink receives, too. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
-#include <errno.h>
-
 #include "emit/emit.h"
 #include "engine/engine.h"
 
@@ -17,57 +15,13 @@
 #include "support/scratch.h"
 #include "support/skip.h"
 
-/* ---- allocation ---- */
 #if !SANITIZED
+#include "support/count_alloc.h"
+
 static const char tiny[] = "attnc: 1\nname: tiny\nkind: encoder-decoder\n"
                            "d_model: 8\nh: 2\nd_ff: 16\nN: 2\nmax_len: 6\n"
                            "vocab: {size: 16, tokens: {start: 1, end: 2}}\n"
                            "search: {beam: 2}\n";
-
-void *__libc_malloc(size_t n);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *at, size_t n);
-void __libc_free(void *at);
-
-static long blocks;          /* allocated now */
-static long count, fails_at; /* of the current attempt; 0: none fails */
-
-static bool fails(void)
-{
-    if (++count != fails_at)
-        return false;
-    errno = ENOMEM;
-    return true;
-}
-
-static void *counted(void *at)
-{
-    blocks += at != NULL;
-    return at;
-}
-
-void *malloc(size_t n)
-{
-    return fails() ? NULL : counted(__libc_malloc(n));
-}
-
-void *calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : counted(__libc_calloc(n, size));
-}
-
-void *realloc(void *old, size_t n)
-{
-    if (fails())
-        return NULL;
-    return old ? __libc_realloc(old, n) : counted(__libc_malloc(n));
-}
-
-void free(void *at)
-{
-    blocks -= at != NULL;
-    __libc_free(at);
-}
 #endif
 
 /* ---- messages ---- */
