@@ -29,6 +29,7 @@
 # at times).
 # A test ends after 60 s or the limit that its source names in a comment,
 # `limit: 300 s`; later on a machine that is busy.
+# CACHE=build/cache: the cache of compiled objects, in place of $B/cache.
 # SLOW=10 multiplies these limits, LIMIT=900 replaces them.
 # TIMES=1: prints the seconds of processor time of each test.
 # FIRST=1: starts no further test once one has failed.
@@ -220,7 +221,7 @@ stopped() { [ "$FIRST" ] && [ -e "$R/failed" ]; }
 
 # ------------------------------------------------------------ all of them ---
 cores=$(nproc)
-export cores rewrite= XDG_CACHE_HOME="$PWD/$B/cache" ATTNC="$PWD/$A" ATTNC_BACKEND=jit
+export cores rewrite= XDG_CACHE_HOME="$PWD/${CACHE:-$B/cache}" ATTNC="$PWD/$A" ATTNC_BACKEND=jit
 [ "$1" = --rewrite ] && rewrite=--rewrite && shift
 [ -z "$rewrite" ] || export ATTNC_REWRITE=1
 

@@ -53,18 +53,14 @@ static inline const char *attnc(void)
     return getenv("ATTNC") ? getenv("ATTNC") : "build/attnc";
 }
 
-/* Like set_up(), but shares the objects that other tests compiled, for tests of
- * what code does, not of how it is made. */
+/* Like set_up(), but with the cache of run.sh, which has the objects that other
+ * tests compiled, for tests of what code does, not of how it is made. */
 static inline int set_up_sharing(void **state)
 {
     const int failed = set_up(state);
-    char *folder = realpath(attnc(), NULL);
-    if (failed || !folder)
-        return -1;
-    *strrchr(folder, '/') = '\0';
-    setenv("XDG_CACHE_HOME", arena_printf(a, "%s/cache", folder), 1);
-    free(folder);
-    return 0;
+    if (!failed && usual_cache)
+        setenv("XDG_CACHE_HOME", usual_cache, 1);
+    return failed;
 }
 
 static inline bool full_depth(void)
