@@ -7,7 +7,7 @@
  * Other public headers: core.h, exports.h, pool.h, settings.h,
  * search_settings.h, option_rows.h, kinds.h, steps.h, split_steps.h, writers.h,
  * json.h, chat.h, gguf.h, formats.h, format_rows.h, foreign.h, looks.h,
- * synonyms.h, generate.h, input_lines.h, program.h.                         */
+ * synonyms.h, generate.h, input_lines.h, program.h, handle_system.h.        */
 #ifndef ATTNC_RT_H
 #define ATTNC_RT_H
 

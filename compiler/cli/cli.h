@@ -4,7 +4,7 @@
  *
  * In:  the words of a command line, stdin.
  * Out: a command's work and its exit code; messages on stderr.
- * Other public headers: commands.h. */
+ * Other public headers: commands.h, options.h. */
 #ifndef ATTNC_CLI_H
 #define ATTNC_CLI_H
 

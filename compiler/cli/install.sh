@@ -36,6 +36,27 @@ put_text() { # PATH COMMAND ..
     put 644 "$new/text" "$path"
 }
 
+# What programs in C need, if `make lib` was called.
+install_library() {
+    put 644 bindings/cmake/attncConfig.cmake lib/cmake/attnc/attncConfig.cmake
+    [ -f "$B/libattnc.so" ] || return 0
+    put 755 "$B/libattnc.so" lib/libattnc.so.1
+    put 755 "$B/libattnc.so" lib/libattnc.so
+    put 644 compiler/library/attnc.h include/attnc.h
+    put_text lib/pkgconfig/attnc.pc pkg_config
+}
+
+pkg_config() { # the prefix follows the file, so that the folder can be moved
+    cat << EOF
+prefix=\${pcfiledir}/../..
+Name: attnc
+Description: compiles a Transformer and runs it
+Version: $("$A" --version | sed 's/attnc //')
+Cflags: -I\${prefix}/include
+Libs: -L\${prefix}/lib -lattnc
+EOF
+}
+
 install_all() {
     [ -x "$A" ] || fail "there is no $A: make"
     : > "$new/list"
@@ -43,6 +64,7 @@ install_all() {
     for c in '' $("$A" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
         put_text "share/man/man1/attnc${c:+-$c}.1" "$A" help --format=man $c
     done
+    install_library
     put_text share/bash-completion/completions/attnc "$A" completion bash
     put_text share/zsh/site-functions/_attnc "$A" completion zsh
     put_text share/fish/vendor_completions.d/attnc.fish "$A" completion fish

@@ -125,8 +125,8 @@ struct attnc_facts { /* a later version may add members at the end */
     int64_t generates;   /* 1: the model writes answers */
     int64_t reads_text, writes_text; /* 1: it has the vocabulary for that */
     int64_t weights_bytes;           /* bytes of the packed weights */
-    const char *dtype;               /* format of most matrices: "f32", .. */
-    int64_t threads;                 /* threads that a call of the model uses */
+    const char *dtype; /* format of most matrices, such as "f32" */
+    int64_t threads;   /* threads that a call of the model uses */
 };
 /* Returns what is known of the model, valid until it is closed. */
 ATTNC_API const struct attnc_facts *attnc_facts(const attnc_model *m);

@@ -56,6 +56,11 @@ Options *library_options(Arena *a, int command, const char *const *words)
     return options_parse(a, c, all.n, all.at);
 }
 
+bool option_is(const Option *row, const char *name)
+{
+    return strcmp(row->name, name) == 0;
+}
+
 void library_takes(const Options *o, int command, bool is(const Option *row),
                    const char *where)
 {
@@ -87,8 +92,7 @@ typedef struct {
 /* Not the options that print. */
 static bool opens(const Option *row)
 {
-    const bool prints = !strcmp(row->name, "--explain")
-                     || !strcmp(row->name, "--dump");
+    const bool prints = option_is(row, "--explain") || option_is(row, "--dump");
     return (OPTION_IN(row, model) || OPTION_IN(row, code)) && !prints;
 }
 

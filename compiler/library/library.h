@@ -9,7 +9,6 @@
 
 #include "library/attnc.h"
 #include "cli/options/options.h"
-#include "runtime/handle/handle.h"
 
 struct attnc_model {
     Engine e;
@@ -47,12 +46,13 @@ int library_call(const Call *c, void (*what)(void *with), void *with);
 Options *library_options(Arena *a, int command, const char *const *words);
 /* Returns the spec's text, or NULL if the path is to be read. */
 const Source *library_source(Arena *a, const Call *c);
+bool option_is(const Option *row, const char *name);
 /* Ends the attempt unless all options that were given are among the rows that
  * `is` selects. `where` names the function in the message. */
 void library_takes(const Options *o, int command, bool is(const Option *row),
                    const char *where);
 
-/* ---- library_encode.c ---- */
+/* ---- library_room.c ---- */
 
 /* Sets the message of the last call. Returns `error`. */
 int64_t library_error(attnc_handle *h, int64_t error, const char *fmt, ...)

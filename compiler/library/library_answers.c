@@ -101,8 +101,8 @@ static void keep_message(void *with, const Message *m)
 
 static bool searches(const Option *row)
 {
-    return OPTION_IN(row, search) || !strcmp(row->name, "-n")
-        || !strcmp(row->name, "--seed");
+    return OPTION_IN(row, search) || option_is(row, "-n")
+        || option_is(row, "--seed");
 }
 
 /* Appends the tokens of an option's text to ids[n]. Returns their number. */

@@ -1,7 +1,6 @@
 /* library_encode.c: handles, tokens, and models that answer with rows. All
  * sequences of a call go through attn_encode_batch(), some at a time, without
  * padding. */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,31 +11,6 @@ enum {
     BatchSequences = 32,
     MostLimit = 1 << 28
 };
-
-/* ---- errors, memory ---- */
-int64_t library_error(attnc_handle *h, int64_t error, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(h->why, sizeof h->why, fmt, ap);
-    va_end(ap);
-    return error;
-}
-
-void *library_room(attnc_handle *h, struct room *r, int64_t bytes)
-{
-    if (bytes <= r->bytes && r->at)
-        return r->at;
-    const int64_t more = attn_max(bytes, r->bytes + r->bytes / 2);
-    void *at = realloc(r->at, (size_t)attn_max(more, 64));
-    if (!at) {
-        library_error(h, ATTNC_ERROR_MEMORY,
-                      "out of memory (%lld bytes wanted)", (long long)more);
-        return NULL;
-    }
-    *r = (struct room){ at, more };
-    return at;
-}
 
 /* ---- handles ---- */
 int attnc_handle_open(attnc_handle **h, attnc_model *m,
@@ -67,11 +41,6 @@ void attnc_handle_close(attnc_handle *h)
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
         free(rooms[i]->at);
     free(h);
-}
-
-const char *attnc_error(const attnc_handle *h)
-{
-    return h ? h->why : "out of memory";
 }
 
 /* ---- tokens ---- */

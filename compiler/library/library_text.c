@@ -16,8 +16,7 @@ typedef struct {
 /* ---- compile ---- */
 static bool compiles(const Option *row)
 {
-    return strcmp(row->name, "--print-commands") != 0
-        && !OPTION_IN(row, common);
+    return !option_is(row, "--print-commands") && !OPTION_IN(row, common);
 }
 
 static void compile_files(void *with)
@@ -50,8 +49,8 @@ static bool describes(const Option *row)
     static const char *const more[] = { "--format", "--json", "--stage" };
     bool is = OPTION_IN(row, model) || OPTION_IN(row, code);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-        is |= !strcmp(row->name, more[i]);
-    return is && strcmp(row->name, "--explain") && strcmp(row->name, "--dump");
+        is |= option_is(row, more[i]);
+    return is && !option_is(row, "--explain") && !option_is(row, "--dump");
 }
 
 static void describe(void *with)
