@@ -40,8 +40,8 @@ put_text() { # PATH COMMAND ..
 install_library() {
     put 644 bindings/cmake/attncConfig.cmake lib/cmake/attnc/attncConfig.cmake
     [ -f "$B/libattnc.so" ] || return 0
-    put 755 "$B/libattnc.so" lib/libattnc.so.1
-    put 755 "$B/libattnc.so" lib/libattnc.so
+    put 644 "$B/libattnc.so" lib/libattnc.so.1
+    put 644 "$B/libattnc.so" lib/libattnc.so
     put 644 compiler/library/attnc.h include/attnc.h
     put_text lib/pkgconfig/attnc.pc pkg_config
 }
