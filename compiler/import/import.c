@@ -372,7 +372,7 @@ static bool read_others(Import *m)
 
 static bool import_all(Import *m, Imported *to)
 {
-    if (!read_model(m, to) || !read_others(m) || !join_weights(m)
+    if (!read_model(m, to) || !read_others(m) || !join_weights(m, to)
         || !untie_weights(m))
         return false;
     to->made = m->made;

@@ -21,6 +21,8 @@ typedef struct {
     const char *lora, *merged;
     const char *joined; /* path of one file in which several weights files are
                          * joined, or NULL */
+    const char *index;  /* or path of an index of these files, which the caller
+                         * gives to the readers, or NULL */
     const char *const *others;
     int n_others;
     const char *const *ignored; /* names of unknown keys that the user allows */
@@ -41,6 +43,7 @@ typedef struct {
     const char *weights;    /* path of the weights: a file, or an index */
     const char *made;       /* path of the weights that the import wrote; NULL:
                              * none */
+    const char *index;      /* text of the index; NULL: none */
     int tensors, unused;    /* number of tensors in the file, and of tensors
                              * that are known but not used */
     int64_t parameters;     /* elements of the used tensors */

@@ -51,9 +51,11 @@ static bool is_checkpoint(Arena *a, const char *path)
                        arena_printf(a, "%s/adapter_config.json", path));
 }
 
-static bool give(const Imported *i, const char *spec, Fault *why)
+static bool give(const Imported *i, const ImportOptions *o, Fault *why)
 {
-    bool good = file_give(spec, i->text, i->n, why);
+    bool good = file_give(o->spec, i->text, i->n, why);
+    if (good && i->index)
+        good = file_give(o->index, i->index, strlen(i->index), why);
     for (int k = 0; good && k < i->vocabs; k++)
         good = file_give(i->vocab[k].path, i->vocab[k].block,
                          (size_t)i->vocab[k].bytes, why);
@@ -68,15 +70,18 @@ const char *import_in_memory(Arena *a, const char *path)
     const char *spec = is_folder(path)
                          ? arena_printf(a, "%s/imported.yaml", folder)
                          : arena_printf(a, "%s.imported.yaml", folder);
-    const ImportOptions o = { .folder = folder,
-                              .spec = spec,
-                              .name = import_name(a, folder) };
+    const ImportOptions o = {
+        .folder = folder,
+        .spec = spec,
+        .index = arena_printf(a, "%s/imported.safetensors.index.json", folder),
+        .name = import_name(a, folder)
+    };
     Imported i;
     Fault why;
     if (file_given(spec))
         return spec;
     int code = import_folder(&i, &o);
-    if (!code && !give(&i, spec, &why))
+    if (!code && !give(&i, &o, &why))
         code = report_fault(&why);
     /* The reader of specs holds errors, whose places are in texts of i. */
     if (code)

@@ -1,5 +1,7 @@
 /* merged.c: computes weights from several files, once the spec has been
  * checked. */
+#include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "import/merge.h"
@@ -48,7 +50,41 @@ static bool join_file(Import *m, const char *name)
     return true;
 }
 
-bool join_weights(Import *m)
+/* Returns the file that holds a tensor; NULL for a tensor without bytes. */
+static const File *file_of(const Import *m, const Tensor *t)
+{
+    const File *f = NULL;
+    for (int k = 0; k < m->n_joined; k++)
+        for (int i = 0; (f = safetensors_file_at(m->joined[k], i)); i++)
+            if (t->at >= f->at && t->at + t->bytes <= f->at + f->size
+                && t->bytes > 0)
+                return f;
+    return NULL;
+}
+
+/* Returns the text of an index of all files that the weights are in
+ * (shards.c). */
+static const char *index_text(const Import *m)
+{
+    json_t *map = json_object();
+    const size_t folder = strlen(m->o->folder) + 1;
+    for (int i = 0; i < safetensors_count(m->weights); i++) {
+        const Tensor *t = safetensors_at(m->weights, i);
+        const File *f = file_of(m, t);
+        if (f)
+            json_object_set_new(map, t->name, json_string(f->path + folder));
+    }
+    json_t *index = json_pack("{s:o}", "weight_map", map);
+    char *text = json_dumps(index, JSON_COMPACT);
+    if (!text)
+        fail(ExitResource, "%s: out of memory", quote(m->path));
+    const char *copy = arena_strdup(m->a, text);
+    free(text);
+    json_decref(index);
+    return copy;
+}
+
+bool join_weights(Import *m, Imported *to)
 {
     const Yaml *rule = yaml_get(m->rules, "beside");
     m->made = m->o->merged;
@@ -57,7 +93,7 @@ bool join_weights(Import *m)
     const Datum files = import_value(m, rule, 1);
     if (files.kind != ValueList || files.many.n < 1)
         return m->scope.failures == 0;
-    if (!m->o->joined) {
+    if (!m->o->joined && !m->o->index) {
         error_at((Pos){ 0 },
                  "%s has weights in %s too, which must be joined in one file: "
                  "attnc import %s -o model.yaml writes it beside the spec",
@@ -70,6 +106,10 @@ bool join_weights(Import *m)
         if (!join_file(m, files.many.at[i].text))
             return false;
     m->scope.tensors = m->weights;
+    if (m->o->index) {
+        to->index = index_text(m);
+        m->path = m->o->index;
+    }
     return true;
 }
 

@@ -136,7 +136,7 @@ Safetensors *tensors_of(Import *m, const char *folder, const char **path);
 bool untie_weights(Import *m);
 /* merged.c: joins a second weights file if the rules name one. The name of its
  * folder becomes the prefix of its tensors. */
-bool join_weights(Import *m);
+bool join_weights(Import *m, Imported *to);
 /* Computes weights from several files and writes them, if the options request
  * it. */
 bool merge_weights(Import *m);

@@ -314,6 +314,7 @@ void safetensors_close(Safetensors *s)
         return;
     for (int i = 0; i < s->shards; i++) {
         safetensors_close(s->shard[i].file);
+        free(s->shard[i].names);
         free(s->shard[i].path);
     }
     free(s->shard);

@@ -10,6 +10,7 @@
 typedef struct {
     const char *name; /* name in the index */
     char *path;
+    char *names; /* the names of its tensors, if they begin with its folder */
     Safetensors *file;
 } Shard;
 

@@ -1,7 +1,9 @@
 /* shards.c: reads tensors from several files, which an index lists:
  * {"weight_map": {"NAME": "FILE", ...}}. The files must be in the folder of the
- * index, and each must contain exactly the tensors that the index lists for
- * it. */
+ * index or below it, and each must contain exactly the tensors that the index
+ * lists for it. The names of a file below are listed with its folder in front:
+ * tensor t of "2_Dense/model.safetensors" is "2_Dense.t". */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,16 +13,26 @@
 
 enum { IndexLimit = 100000000 };
 
+static bool leads_out(const char *name)
+{
+    for (const char *part = name; part; part = strchr(part, '/')) {
+        part += part != name;
+        if (!*part || *part == '/'
+            || (!strncmp(part, "..", 2) && (!part[2] || part[2] == '/')))
+            return true;
+    }
+    return false;
+}
+
 /* Sets *path to the path of a shard, which the caller frees. Rejects names that
- * lead to another folder or to an index. */
+ * lead out of the folder or to an index. */
 static bool shard_path(const char *index, const char *name, char **path,
                        Fault *why)
 {
     const char *slash = strrchr(index, '/');
     size_t folder = slash ? (size_t)(slash + 1 - index) : 0;
     const size_t n = strlen(name);
-    if (!n || strchr(name, '/') || !strcmp(name, "..")
-        || (n >= 5 && !strcmp(name + n - 5, ".json")))
+    if (leads_out(name) || (n >= 5 && !strcmp(name + n - 5, ".json")))
         return fault(why, ExitInput,
                      "%s: shard '%.80s': must be the name of "
                      "a safetensors file in the folder of the index",
@@ -41,6 +53,30 @@ static bool has_shard(const Safetensors *s, const char *name)
     return false;
 }
 
+/* Puts the folder of a shard in front of the names of its tensors. */
+static bool name_tensors(const char *index, Shard *shard, Fault *why)
+{
+    Safetensors *s = shard->file;
+    const char *slash = strrchr(shard->name, '/');
+    const size_t folder = slash ? (size_t)(slash - shard->name) : 0;
+    size_t n = 0;
+    for (int i = 0; i < s->count; i++)
+        n += folder + strlen(s->tensor[i].name) + 2;
+    if (!folder)
+        return true;
+    char *to = shard->names = malloc(n + 1);
+    if (!to)
+        return fault(why, ExitResource, "%s: out of memory", index);
+    for (int i = 0; i < s->count; i++) {
+        const char *name = s->tensor[i].name;
+        s->tensor[i].name = to;
+        to += snprintf(to, folder + strlen(name) + 2, "%.*s.%s", (int)folder,
+                       shard->name, name)
+            + 1;
+    }
+    return true; /* the order is the same */
+}
+
 static bool add_shard(Safetensors *s, const char *name, Fault *why)
 {
     Shard *to = &s->shard[s->shards];
@@ -50,8 +86,10 @@ static bool add_shard(Safetensors *s, const char *name, Fault *why)
     s->shards++;
     to->name = name;
     to->file = safetensors_file(to->path, &own);
-    return to->file
-        || fault(why, own.code, "%s (a shard of %s)", own.text, s->file.path);
+    if (!to->file)
+        return fault(why, own.code, "%s (a shard of %s)", own.text,
+                     s->file.path);
+    return name_tensors(s->file.path, to, why);
 }
 
 /* Checks that the index lists each tensor of the shard, and lists it for this

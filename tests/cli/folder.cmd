@@ -7,4 +7,4 @@
 1 diff tests/families/llama tests/families/llama-3
 0 sweep tests/families/llama --vary=max_len=8..16..x2 --columns=parameters
 0 compile tests/families/llama/ -o TMP/model.c --march=x86-64-v3
-3 run tests/families/sentences-dense --ids
+0 tensors tests/families/sentences-dense

@@ -143,7 +143,7 @@ static void test_refused(void **state)
 static const struct {
     const char *modules, *sentences, *says;
 } steps[] = {
-    { "[" START ", " STEP("Dense", "2_Dense") "]", "{}",
+    { "[" START ", " STEP("Dense", "2_Dense") "]", "{}", /* with -o - */
       " has weights in 2_Dense/model.safetensors too, which must be joined in "
       "one file: attnc import " },
     { "[" STEP("Transformer",

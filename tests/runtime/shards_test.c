@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -48,6 +50,27 @@ static void joins_shards(void **state)
     safetensors_close(s);
 }
 
+/* A shard in a folder has names that begin with it. */
+static void joins_a_folder(void **state)
+{
+    (void)state;
+    Fault why;
+    float x[2];
+    assert_int_equal(mkdir(scratch_path("x"), 0700), 0);
+    shard("x/1.st", (const char *const[]){ "c", "a" }, 2);
+    Safetensors *s = open_index("{\"weight_map\": {\"b\": \"2.st\", \"x.a\": "
+                                "\"x/1.st\", \"x.c\": \"x/1.st\"}}",
+                                &why);
+    assert_non_null(s);
+    assert_int_equal(safetensors_count(s), 3);
+    tensor_floats(safetensors_find(s, "x.a"), 0, 2, x);
+    assert_true(x[0] == 2 && x[1] == 3);
+    assert_non_null(safetensors_find(s, "b"));
+    safetensors_close(s);
+    assert_int_equal(unlink(scratch_path("x/1.st")), 0);
+    assert_int_equal(rmdir(scratch_path("x")), 0);
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -61,6 +84,13 @@ static void refuses(void **state)
         { "{\"a\": \"../1.st\"}",
           "i.json: shard '../1.st': must be the name "
           "of a safetensors file in the folder of the index" },
+        { "{\"a\": \"x/../../1.st\"}",
+          "i.json: shard 'x/../../1.st': must be the name "
+          "of a safetensors file in the folder of the index" },
+        { "{\"a\": \"/1.st\"}", "i.json: shard '/1.st': must be the name of a "
+                                "safetensors file in the folder of the index" },
+        { "{\"a\": \"x/\"}", "i.json: shard 'x/': must be the name of a "
+                             "safetensors file in the folder of the index" },
         { "{\"a\": \"..\"}", "i.json: shard '..': must be the name of a "
                              "safetensors file in the folder of the index" },
         { "{\"a\": \"i.json\"}",
@@ -117,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joins_shards),
+        cmocka_unit_test(joins_a_folder),
         cmocka_unit_test(refuses),
         cmocka_unit_test(names_the_index_of_a_shard),
     };
