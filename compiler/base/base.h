@@ -169,7 +169,9 @@ void error_reset(void);
 void errors_hold(void);
 void errors_release(void);
 /* While muted, errors are counted but not shown, so that a caller can test if a
- * text is valid. Each call resets the count. fail() still prints. */
+ * text is valid. Each call resets the count. Calls may be nested: messages are
+ * shown again after as many calls with false as with true. fail() still prints.
+ */
 void messages_mute(bool mute);
 void messages_forget(void); /* as in a new thread: no errors, origins, mute,
                              * no text that was shown once */

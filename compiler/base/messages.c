@@ -28,7 +28,7 @@ static _Thread_local struct {
     int errors;    /* number of errors shown or counted */
     bool shown;    /* the last error was shown, so its notes are shown too */
     bool holds;    /* errors are collected, not shown yet */
-    bool mute;     /* errors are counted, nothing is shown */
+    int mute;      /* errors are counted, nothing is shown, unless it is 0 */
     bool no_notes; /* note_once() is silent */
     int unheard;   /* errors counted while mute */
     const Source *made;       /* generated text whose positions have origins */
@@ -297,13 +297,13 @@ void note_line(const char *line)
 
 void messages_mute(bool mute)
 {
-    messages.mute = mute;
+    messages.mute += mute ? 1 : -1;
     messages.unheard = 0;
 }
 
 void messages_forget(void)
 {
-    messages_mute(false);
+    messages.mute = messages.unheard = 0;
     messages_origins(NULL, NULL, 0);
     messages.n_known = 0;
     error_reset();

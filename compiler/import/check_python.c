@@ -348,11 +348,15 @@ static bool compare_outputs(const Check *k, const Safetensors *s, Fault *why)
         printf("the same within 1e-4 of the scale, %.3g\n", scale);
         return true;
     }
+    const char *then = "the rules of its family are wrong here, please report "
+                       "it with config.json";
+    if (k->c->as)
+        then = arena_printf(k->arena, "the rules of %s do not fit it",
+                            k->c->as);
     return fault(why, ExitNegative,
                  "input %d differs by %.2g of the scale, more than 1e-4, from "
-                 "what transformers computes: the rules of its family are "
-                 "wrong here, please report it with config.json",
-                 at + 1, worst / scale);
+                 "what transformers computes: %s",
+                 at + 1, worst / scale, then);
 }
 
 static bool compare_answers(const Check *k, Fault *why)

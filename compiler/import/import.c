@@ -96,12 +96,37 @@ static bool lists_word(const Yaml *list, const char *word)
     return false;
 }
 
+/* Returns the first family that has `alike` and whose rules fit the folder, or
+ * NULL; *differs is set to its `alike`. */
+static const char *alike_fitting(Import *m, const RuleFiles *all,
+                                 const char **differs)
+{
+    const char *found = NULL;
+    for (int i = 0; i < all->n && !found; i++) {
+        *differs = rules_text(all->at[i].top, "alike");
+        if (!*differs)
+            continue;
+        Imported trial;
+        ImportOptions o = *m->o;
+        o.as = all->at[i].family;
+        o.lora = o.merged = o.joined = NULL;
+        o.n_others = 0;
+        messages_mute(true);
+        if (import_folder(&trial, &o) == ExitDone)
+            found = all->at[i].family;
+        import_close(&trial);
+        messages_mute(false);
+    }
+    return found;
+}
+
 static void unknown_family(Import *m, const ConfigKey *key)
 {
     const char *words[256];
     RuleFiles all = { 0 };
     int n = 0;
     rules_read(m->a, &all, NULL);
+    const char *differs, *fits = alike_fitting(m, &all, &differs);
     for (int i = 0; i < all.n; i++) {
         const Yaml *types = rules_list(all.at[i].top, "model_type");
         for (int k = 0; types && k < types->items.n && n < 256; k++)
@@ -112,7 +137,13 @@ static void unknown_family(Import *m, const ConfigKey *key)
              quote(key->value.text));
     if (near)
         note_at((Pos){ 0 }, "did you mean '%s'?", near);
-    else
+    if (fits)
+        note_at((Pos){ 0 },
+                "the rules of %s fit its keys and tensors, but %s may differ: "
+                "attnc import %s --as=%s --check=python3 compares it with "
+                "transformers",
+                fits, differs, quote(m->o->folder), fits);
+    if (!near && !fits)
         note_at((Pos){ 0 }, "attnc import --families lists those that are "
                             "known; a spec of this one, by hand, starts with "
                             "attnc new");
@@ -181,8 +212,15 @@ static bool find_family(Import *m, Rules *to)
         if (lists_word(rules_list(files.at[i].top, "model_type"),
                        key->value.text)) {
             *to = files.at[i];
-            return true;
+            if (m->o->as)
+                error_at(key->pos,
+                         "model_type '%s' has rules of its own: --as is for "
+                         "types without any",
+                         key->value.text);
+            return !m->o->as;
         }
+    if (m->o->as)
+        return alike_find(m, to);
     unknown_family(m, key);
     return false;
 }
@@ -223,7 +261,8 @@ static bool find_task(Import *m)
         error_at(key->pos, "architectures must be a list of names");
         return false;
     }
-    const Yaml *word = yaml_get(known, first->text);
+    const Yaml *word = m->o->as ? alike_class(known, first->text)
+                                : yaml_get(known, first->text);
     if (word) {
         m->task = word->text;
         return true;
@@ -257,6 +296,12 @@ static bool open_rules(Import *m, Imported *to)
     if (!m->rules || !rename_keys(m, m->common) || !rename_keys(m, m->rules))
         return false;
     to->title = rules_text(m->rules, "title");
+    if (m->o->as) {
+        to->alike = rules_text(m->rules, "alike");
+        to->title = arena_printf(
+            m->a, "model_type '%s', by the rules of %s",
+            quote(config_find(m->config, "model_type")->value.text), m->family);
+    }
     if (rules_text(m->rules, "section")
         && !config_raise(m->a, m->config, rules_text(m->rules, "section")))
         return false;

@@ -14,6 +14,8 @@ typedef struct {
     const char *folder; /* the checkpoint folder, or a .gguf of llama.cpp */
     const char *spec;   /* path to which the spec will be written, or "-" */
     const char *name;   /* name of the model */
+    const char *as;     /* family whose rules read a model type without rules,
+                         * or NULL */
     const char *rules;  /* rule file to use instead of models/import, or NULL */
     /* The import can also write new weights, to `merged` next to the spec: the
      * adapter `lora` merged into the model, or the mean of the model and the
@@ -38,6 +40,8 @@ typedef struct { /* a vocabulary, and the path of its file next to the spec */
 typedef struct {
     Arena *arena;      /* owns everything below */
     const char *title; /* name of the family */
+    const char *alike; /* what the model type may compute differently from the
+                        * family that stands for it; NULL: it has rules */
     const char *text;  /* text of the spec */
     size_t n;
     const char *weights;    /* path of the weights: a file, or an index */
@@ -56,6 +60,9 @@ typedef struct {
  * caller must call import_close() even after a failure. */
 int import_folder(Imported *to, const ImportOptions *o);
 void import_close(Imported *i);
+/* From now on, the readers of this process find the spec and its vocabularies
+ * at their paths (file_give()). */
+bool import_give(const Imported *i, const ImportOptions *o, Fault *why);
 
 /* in_memory.c: */
 /* Returns a valid name for the model at a path: the path's last part or, in a
@@ -77,6 +84,8 @@ typedef struct {
     const char *python, *folder; /* Python program; checkpoint folder */
     const char *spec, *merged;   /* imported spec; weights (NULL: those of the
                                   * folder) */
+    const char *as; /* family whose rules stand for those of the model type;
+                     * NULL: it has rules */
     bool allow_nan;
 } PythonCheck;
 /* Returns the path of the Python program `name`. Ends attnc with ExitBackend if

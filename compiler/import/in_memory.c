@@ -51,7 +51,7 @@ static bool is_checkpoint(Arena *a, const char *path)
                        arena_printf(a, "%s/adapter_config.json", path));
 }
 
-static bool give(const Imported *i, const ImportOptions *o, Fault *why)
+bool import_give(const Imported *i, const ImportOptions *o, Fault *why)
 {
     bool good = file_give(o->spec, i->text, i->n, why);
     if (good && i->index)
@@ -81,7 +81,7 @@ const char *import_in_memory(Arena *a, const char *path)
     if (file_given(spec))
         return spec;
     int code = import_folder(&i, &o);
-    if (!code && !give(&i, &o, &why))
+    if (!code && !import_give(&i, &o, &why))
         code = report_fault(&why);
     /* The reader of specs holds errors, whose places are in texts of i. */
     if (code)

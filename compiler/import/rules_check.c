@@ -114,7 +114,7 @@ static void check_sections(Check *c, const Yaml *top)
         "architectures", "task",    "ignored",  "refuse",     "tables",
         "let",           "spec",    "comments", "names",      "unused",
         "gguf",          "noted",   "beside",   "layer",      "renamed",
-        "ignored_in",
+        "ignored_in",    "alike",
     };
     enum { Known = sizeof known / sizeof *known };
     for (int i = 0; i < top->keys.n; i++) {

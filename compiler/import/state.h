@@ -81,6 +81,13 @@ bool gguf_keys(Import *m);
 const char *gguf_stored(Import *m, const char *name);
 const char *gguf_called(Import *m, const char *name);
 
+/* alike.c: */
+/* Finds the rules of the family --as=FAMILY. Returns false after an error. */
+bool alike_find(Import *m, Rules *to);
+/* Returns the task of the known class that has the same head as a class of
+ * another model type, such as ForCausalLM; NULL: none. */
+const Yaml *alike_class(const Yaml *known, const char *name);
+
 /* judge.c: rejects models that the rules do not support, and unknown keys. */
 bool judge_refusals(Import *m);
 bool judge_keys(Import *m);

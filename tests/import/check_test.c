@@ -202,6 +202,79 @@ static void test_merged(void **state)
                                   "merging is not compared)\n"));
 }
 
+/* ---- a model type without rules ---- */
+
+/* Makes a folder of bert-reranker with another model type, and removes the
+ * spec. */
+static const char *other_type(void)
+{
+    Spawned s;
+    const char *to = in_dir("other");
+    assert_int_equal(RUN(&s, "", "/bin/sh", "-c",
+                         arena_printf(a,
+                                      "rm -rf %s; mkdir %s && cp "
+                                      "tests/families/bert-reranker/* %s && "
+                                      "sed -i 's/\"bert\"/\"tree\"/; "
+                                      "s/BertFor/TreeFor/' %s/config.json && "
+                                      "rm -f %s",
+                                      to, to, to, to, in_dir("m.yaml"))),
+                     0);
+    return to;
+}
+
+static int import_as(Spawned *s, const char *option)
+{
+    return RUN(s, "", "/usr/bin/env", "OF_USER=kept", attnc(), "import",
+               other_type(), "-o", in_dir("m.yaml"), "--quiet", "--as=bert",
+               option);
+}
+
+static void test_as(void **state)
+{
+    (void)state;
+    Spawned s;
+    const char *check = arena_printf(a, "--check=%s", right("true"));
+    assert_int_equal(import_as(&s, check), 0);
+    assert_string_equal(s.tail, "");
+    assert_non_null(strstr(s.out, "the same within 1e-4 of the scale, "));
+    assert_int_equal(access(in_dir("m.yaml"), F_OK), 0);
+    assert_int_equal(import_as(&s, "--unchecked"), 0);
+    assert_string_equal(s.tail,
+                        "attnc: warning: nothing was compared with "
+                        "transformers: the position of the first token, the "
+                        "places of norms may differ from what the rules of "
+                        "bert say\n");
+    assert_string_equal(s.out, "");
+    assert_int_equal(access(in_dir("m.yaml"), F_OK), 0);
+}
+
+static void test_as_unknown(void **state)
+{
+    (void)state;
+    Spawned s;
+    assert_int_equal(RUN(&s, "", attnc(), "import", other_type(), "-o",
+                         in_dir("m.yaml"), "--as=gpt2", "--unchecked"),
+                     ExitUsage);
+    assert_string_equal(s.tail,
+                        "attnc: error: --as=gpt2: only these families may "
+                        "stand for another model type: bert, llama, mistral, "
+                        "mixtral, qwen2, qwen3\n");
+}
+
+/* A spec that computes something else is not written. */
+static void test_as_wrong(void **state)
+{
+    (void)state;
+    Spawned s;
+    Changed c = recorded_answers();
+    c.x[1] *= 1.5F;
+    const char *check = arena_printf(a, "--check=%s", answering(&c));
+    assert_int_equal(import_as(&s, check), ExitNegative);
+    assert_non_null(strstr(s.tail, "from what transformers computes: the rules "
+                                   "of bert do not fit it\n"));
+    assert_int_equal(access(in_dir("m.yaml"), F_OK), -1);
+}
+
 /* ---- differences ---- */
 static void assert_differs(int at, double factor)
 {
@@ -408,6 +481,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_right),       TEST(test_alone),       TEST(test_by_name),
         TEST(test_merged),      TEST(test_wrong),       TEST(test_not_finite),
+        TEST(test_as),          TEST(test_as_wrong),    TEST(test_as_unknown),
         TEST(test_wrong_shape), TEST(test_longrope),    TEST(test_lacking),
         TEST(test_rubbish),     TEST(test_no_python),   TEST(test_failing),
         TEST(test_missing),     TEST(test_no_packages),

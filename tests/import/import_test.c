@@ -136,6 +136,11 @@ static const struct {
     { "\"model_type\": \"llama\"", "\"model_type\": \"strange-model\"",
       "config.json:17:3: error: no rules are known for model_type "
       "'strange-model'\n"
+      "attnc: note: the rules of llama fit its keys and tensors, but factors "
+      "on embeddings, residuals or logits, norms (their places, an offset of "
+      "their weights), wavelengths by layer may differ: attnc import " },
+    { "\"model_type\": \"llama\"", "\"model_type\": \"odd\", \"odd\": 3",
+      "config.json:17:3: error: no rules are known for model_type 'odd'\n"
       "attnc: note: attnc import --families lists those that are known; a spec "
       "of this one, by hand, starts with attnc new" },
     { "\"model_type\": \"llama\"", "\"model_type\": 3",

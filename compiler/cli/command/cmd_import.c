@@ -69,6 +69,27 @@ static int check_spec(const PythonCheck *c)
     return code || !c->python ? code : python_check(c);
 }
 
+/* Compares a model that was read by the rules of another family, before any
+ * file is written. The readers get the spec from memory. */
+static int compare_alike(const Options *o, const Imported *i,
+                         const ImportOptions *with, const char *python)
+{
+    Fault why;
+    if (o->unchecked)
+        warning_once("nothing was compared with transformers: %s may differ "
+                     "from what the rules of %s say",
+                     i->alike, with->as);
+    if (o->unchecked && !o->check)
+        return ExitDone;
+    if (!import_give(i, with, &why))
+        return report_fault(&why);
+    return check_spec(&(PythonCheck){ .python = python,
+                                      .folder = with->folder,
+                                      .spec = with->spec,
+                                      .as = with->as,
+                                      .allow_nan = o->allow_nan });
+}
+
 static int compile_spec(const Options *o, const char *spec)
 {
     const Options compile = {
@@ -96,9 +117,11 @@ static int import_spec(const Options *o)
         .spec = spec,
         .name = o->output && !is_stream(spec) ? import_name(a, spec) : name,
         .rules = o->rules,
+        .as = o->as,
         .lora = o->lora,
         .merged = o->lora || o->average ? import_weights_path(a, spec) : NULL,
-        .joined = is_stream(spec) ? NULL : import_weights_path(a, spec),
+        .joined = is_stream(spec) || o->as ? NULL
+                                           : import_weights_path(a, spec),
         .others = o->folders.at + 1,
         .n_others = o->folders.n - 1,
         .ignored = o->ignored_keys.at,
@@ -108,16 +131,19 @@ static int import_spec(const Options *o)
     if ((!is_stream(spec) && !guard_write(spec, UseInput, &why))
         || (with.merged && !guard_write(with.merged, UseInput, &why)))
         fail(why.code, "%s", why.text);
-    outputs_hold();
+    if (!o->as) /* the comparison has files of its own */
+        outputs_hold();
     int code = import_folder(&i, &with);
+    if (!code && o->as)
+        code = compare_alike(o, &i, &with, python);
     if (!code)
         code = write_spec(&i, spec);
-    if (!outputs_release(!code, &why) && !code)
+    if (!o->as && !outputs_release(!code, &why) && !code)
         code = report_fault(&why);
     if (!code && !is_stream(spec) && !o->quiet)
         say_written(o, &i, spec);
     import_close(&i);
-    if (!code && o->check)
+    if (!code && o->check && !o->as)
         code = check_spec(&(PythonCheck){ .python = python,
                                           .folder = with.folder,
                                           .spec = spec,
@@ -157,6 +183,20 @@ int cmd_import(const Options *o)
         fail(ExitUsage,
              "--check=PYTHON is for the folder of a checkpoint, which "
              "transformers reads; a file of llama.cpp has --check alone");
+    if (o->as && (o->rules || o->lora || o->average))
+        fail(ExitUsage, "--as takes no %s",
+             o->rules  ? "--rules"
+             : o->lora ? "--lora"
+                       : "--average");
+    if (o->as && is_gguf(o->folders.at[0]))
+        fail(ExitUsage, "--as is for the folder of a checkpoint; a file of "
+                        "llama.cpp names its architecture");
+    if (o->as && !o->unchecked && !(o->check && *o->check))
+        fail(ExitUsage,
+             "--as needs --check=PYTHON, which compares the model with "
+             "transformers, or --unchecked");
+    if (o->unchecked && (!o->as || (o->check && *o->check)))
+        fail(ExitUsage, "--unchecked is for --as without --check=PYTHON");
     if (o->embed && !o->compile)
         fail(ExitUsage, "--embed is for --compile, which writes C");
     if (o->allow_nan && !o->compile && !o->check)

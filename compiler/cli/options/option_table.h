@@ -324,6 +324,10 @@ FLAG("--average", OWN(CmdImport, average),
      "use the mean of the weights of all folders")
 TEXT("--rules", "FILE", OWN(CmdImport, rules),
      "rules of the family instead of the built-in ones")
+TEXT("--as", "FAMILY", OWN(CmdImport, as),
+     "read a model_type without rules by those of FAMILY")
+FLAG("--unchecked", OWN(CmdImport, unchecked),
+     "--as: import without a comparison with transformers")
 LIST("--ignore-key", "NAME", OWN(CmdImport, ignored_keys),
      "continue even if no rule knows this key")
 ALONE("--families", OWN(CmdImport, families),
