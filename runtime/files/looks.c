@@ -36,21 +36,25 @@ static bool looks_has(const char *at, int64_t bytes, const char *text)
 
 /* ---- attnc's own work ---- */
 
-/* Returns the mark in the last line of a spec, or NULL if there is none. */
+/* Returns the last mark in the last bytes of a spec, or NULL if there is none.
+ * Lines that a user appended may follow it. */
 static const char *looks_mark(const char *at, int64_t bytes)
 {
-    const int64_t above = bytes - ATTN_MARK_BYTES;
+    const int64_t last = bytes < LOOKS_HEAD ? 0 : bytes - LOOKS_HEAD;
 
-    return above >= 0 && looks_begins(at + above, ATTN_MARK_BYTES, ATTN_MARK)
-             ? at + above
-             : NULL;
+    for (int64_t i = bytes - ATTN_MARK_BYTES; i >= last; i--)
+        if (looks_begins(at + i, ATTN_MARK_BYTES, ATTN_MARK))
+            return at + i;
+    return NULL;
 }
 
-/* True if the hash in the mark is that of the lines above it. */
-static bool looks_unedited(const char *at, const char *mark)
+/* True if the mark is the end, and its hash is that of the lines above it. */
+static bool looks_unedited(const char *at, int64_t bytes, const char *mark)
 {
     char hash[20];
 
+    if (mark + ATTN_MARK_BYTES != at + bytes)
+        return false;
     snprintf(hash, sizeof hash, "%016llx\n",
              (unsigned long long)attn_hash(at, mark - at, 0));
     return memcmp(mark + sizeof ATTN_MARK - 1, hash, 17) == 0;
@@ -143,7 +147,7 @@ ATTN_API const char *attn_looks_like(const char *path, const char *at,
     if (bytes == 0 || looks_written(at, bytes))
         return NULL;
     if (mark)
-        return looks_unedited(at, mark)
+        return looks_unedited(at, bytes, mark)
                  ? NULL
                  : "a spec that was edited since attnc wrote it";
     kind = kind_of(path, "", 0); /* no bytes, so that only the name counts */

@@ -90,6 +90,18 @@ static int compare_alike(const Options *o, const Imported *i,
                                       .allow_nan = o->allow_nan });
 }
 
+/* Ends attnc, before the spec is written, if no file can be written there. */
+static void need_writable(const char *path)
+{
+    Fault why;
+    Output o;
+    if (!path || is_stream(path))
+        return;
+    if (!output_open(&o, path, &why))
+        fail(why.code, "%s", why.text);
+    output_cancel(&o);
+}
+
 static int compile_spec(const Options *o, const char *spec)
 {
     const Options compile = {
@@ -131,6 +143,7 @@ static int import_spec(const Options *o)
     if ((!is_stream(spec) && !guard_write(spec, UseInput, &why))
         || (with.merged && !guard_write(with.merged, UseInput, &why)))
         fail(why.code, "%s", why.text);
+    need_writable(o->compile);
     if (!o->as) /* the comparison has files of its own */
         outputs_hold();
     int code = import_folder(&i, &with);

@@ -433,6 +433,14 @@ static void guard_output(Reading *r, const Option *row, const char *path)
     end_unless(guard_write(path, use_of(row), &why), &why);
 }
 
+/* Registers an operand with the guard; of a checkpoint's folder, its config. */
+static bool guard_operands(Arena *a, const char *path, FileUse use, Fault *why)
+{
+    return guard_operand(path, use, why)
+        && guard_operand(arena_printf(a, "%s/config.json", path), UseInput,
+                         why);
+}
+
 /* Registers all input and output files of the command with the guard. If an
  * output would replace an input, ends with the guard's message. */
 static void guard_files(Reading *r)
@@ -448,10 +456,11 @@ static void guard_files(Reading *r)
         const Texts *list = option_place(r->options, row);
         for (int k = 0; is_operand(row) && row->kind == List && k < list->n;
              k++)
-            guard_operand(list->at[k], UseInput, &why);
+            guard_operands(r->arena, list->at[k], UseInput, &why);
         if (row->kind == Text && (is_operand(row) || use_of(row))
             && !is_stream(*at))
-            end_unless(guard_operand(*at, use_of(row), &why), &why);
+            end_unless(!*at || guard_operands(r->arena, *at, use_of(row), &why),
+                       &why);
     }
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
