@@ -237,6 +237,8 @@ FAMILIES = [
     causal("hunyuan", "HunYuanDenseV1", tiny(
         head_dim=6, attention_bias=True), theta(
         kind="dynamic", alpha=50.0, factor=1.0)),
+    causal("hunyuan-moe", "HunYuanMoEV1", tiny(
+        head_dim=6, num_experts=5, moe_topk=2), theta(30000.0), four=False),
     causal("starcoder2", "Starcoder2",
            dict(LLAMA, hidden_size=16, intermediate_size=17,
                 sliding_window=5), theta(999999.0), dtype="float64"),

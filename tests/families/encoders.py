@@ -67,6 +67,7 @@ BOTH = dict(EURO, head_dim=6, sliding_window=2, query_pre_attn_scalar=12,
             use_bidirectional_attention=True)
 BOTH_ROPE = dict(rope=dict(sliding_attention=ROPE, full_attention=dict(
     ROPE, rope_theta=500000.0)), four=dict(rope_theta=500000.0))
+JINA = dict(ROBERTA, hidden_size=12, hidden_act="gelu_new")
 XL = dict(ROBERTA, hidden_size=8, num_attention_heads=2, intermediate_size=9)
 SIGLIP = dict(vocab_size=43, hidden_size=8, num_hidden_layers=2,
               num_attention_heads=2, intermediate_size=9,
@@ -317,6 +318,11 @@ def euro(name, what, rows, **words):
                   {**EURO, **words}, rows, rope=ROPE)
 
 
+def jina(name, what, rows, **words):
+    return family(name, f"JinaEmbeddingsV3{what}", "JinaEmbeddingsV3Config",
+                  {**JINA, **words}, rows, rope=dict(ROPE, rope_theta=20000.0))
+
+
 def clip(name, what, rows, words=CLIP, **more):
     return family(name, f"CLIPText{what}", "CLIPTextConfig", words, rows,
                   ends=42, **more)
@@ -398,6 +404,11 @@ FAMILIES = [
             num_hidden_layers=1),
     roberta("roberta-answers", "ForQuestionAnswering", span,
             num_hidden_layers=1),
+    jina("jina3", "Model", hidden),
+    jina("jina3-mlm", "ForMaskedLM", logits),
+    jina("jina3-classify", "ForSequenceClassification", logits, **LABELS),
+    jina("jina3-tokens", "ForTokenClassification", logits, **LABELS),
+    jina("jina3-answers", "ForQuestionAnswering", span),
     euro("eurobert", "Model", hidden),
     euro("eurobert-mlm", "ForMaskedLM", logits, mlp_bias=True,
          attention_bias=True, head_dim=6),

@@ -124,6 +124,8 @@ ENCODERS = [
         "rope_parameters": rope_of("default")}, "source"),
     encoder("xlm-roberta-xl", "XLMRobertaXL", less=2, type_vocab_size=(1,),
             pad_token_id=(1,)),
+    encoder("jina_embeddings_v3", "JinaEmbeddingsV3", type_vocab_size=(1, 2),
+            rope_parameters=ANY_ROPE),
     Drawn("eurobert", tuple(f"EuroBert{t}" for t in ALL[:4]),
           "EuroBertConfig", {
               "num_hidden_layers": LAYERS, "max_position_embeddings": LONGEST,

@@ -427,6 +427,8 @@ DECODERS = [
     llama("helium", "Helium", square, attention_bias=BOOL, mlp_bias=BOOL),
     llama("hunyuan_v1_dense", "HunYuanDenseV1", own_width, hunyuan_rope,
           attention_bias=BOOL),
+    llama("hunyuan_v1_moe", "HunYuanMoEV1", own_width, hunyuan_rope,
+          attention_bias=BOOL, num_experts=(2, 4, 5), moe_topk=(1, 2)),
     llama("arcee", "Arcee", acts=UNGATED, attention_bias=BOOL, mlp_bias=BOOL),
     llama("nemotron", "Nemotron", rope=rope_of(
         "default", "linear", partial=(0.5, 1.0)), acts=UNGATED, eps="norm_eps",
