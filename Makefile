@@ -248,10 +248,10 @@ fuzz-faults: ## does the fuzzing find a bound that is missing? one a target
 planted: $(FUZZ:%=$(F)/%)
 	@B='$(B)' F='$(F)' COMPILE='$(COMPILE)' LINK='$(LINK_FUZZ)' \
 	    LDLIBS='$(LDLIBS)' sh tests/fuzz/faults.sh $(ONLY)
-check-tsan: ## the pool's tests under ThreadSanitizer, in build/tsan
-	@$(MAKE) B=build/tsan OPT=-O1 CFLAGS='-g -fsanitize=thread' \
-	    build/tsan/tests/runtime/pool_test
-	build/tsan/tests/runtime/pool_test
+TSAN := $(patsubst %,build/tsan/tests/%_test,runtime/pool backend/jit library/library)
+check-tsan: ## tests of threads under ThreadSanitizer, in build/tsan
+	@$(MAKE) B=build/tsan OPT=-O1 CFLAGS='-g -fsanitize=thread' $(TSAN)
+	$(foreach t,$(TSAN),$(t) &&) true
 ARM := B=build/aarch64 EMULATOR=qemu-aarch64 LDLIBS='-lxxhash -lm -ldl' \
     OBJECTS='$$(KERNEL_LAB)' \
     CC='$(firstword $(foreach c,$(CLANGS),$(shell command -v $(c)))) --target=aarch64-linux-gnu'
