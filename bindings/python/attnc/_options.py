@@ -1,0 +1,147 @@
+"""Options of Python as words of a command line, and calls that compile."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import warnings
+from ctypes import c_char_p
+from typing import Any, Callable, Mapping, Sequence
+
+from attnc import _process
+from attnc._library import Tell
+from attnc.errors import Message, Warning, error_of
+
+_log = logging.getLogger("attnc")
+_SEVERITIES = ("error", "error", "warning", "note")
+
+
+def _value(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    if hasattr(value, "__index__") or hasattr(value, "__float__"):
+        return str(value)
+    raise TypeError(f"{name} must be a text, a number, a bool, or a list or "
+                    f"dict of them, not {type(value).__name__}")
+
+
+def _words_of(name: str, value: Any) -> list[str]:
+    """`value`: False and None: nothing; True: a flag; a dict: --set=K=V."""
+    option = name if len(name) == 1 else name.replace("_", "-")
+    if value is None or value is False:
+        return []
+    if name == "O":
+        return [f"-O{_value(name, value)}"]
+    if name == "dtype":
+        types = value if isinstance(value, Mapping) else {"": value}
+        return [f"--set=dtype{'.' if key else ''}{key}={_value(name, one)}"
+                for key, one in types.items()]
+    dashes = "-" if len(option) == 1 else "--"
+    if value is True:
+        return [dashes + option]
+    if isinstance(value, Mapping):
+        value = [f"{key}={_value(name, one)}" for key, one in value.items()]
+    values = value if isinstance(value, (list, tuple)) else [value]
+    words = []
+    for one in values:
+        text = _value(name, one)
+        words += ["-" + name, text] if dashes == "-" else [
+            f"--{option}={text}"]
+    return words
+
+
+def words(options: Mapping[str, Any], more: Sequence[str] = ()) -> list[str]:
+    """Returns the words of a command for options: top_k=4 is --top-k=4."""
+    found: list[str] = []
+    for name, value in options.items():
+        found += _words_of(name, value)
+    return found + list(more)
+
+
+def encoded(name: str, text: str, errors: str = "strict") -> bytes:
+    """Returns a text that C takes without its size."""
+    data = text.encode("utf-8", errors)
+    if b"\0" in data:
+        raise ValueError(f"{name} must not contain NUL")
+    return data
+
+
+def _file_name(name: str, path: str | os.PathLike[str]) -> bytes:
+    """As encoded(); a path that Python got from the system may not be UTF-8."""
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be str or os.PathLike[str], not "
+                        f"{type(path).__name__}")
+    return encoded(name, text, "surrogateescape")
+
+
+def c_words(options: Sequence[str]) -> Any:
+    """Returns the words as an array of C that ends with NULL."""
+    found = [_file_name("an option", word) for word in options]
+    return (c_char_p * (len(found) + 1))(*found, None)
+
+
+def warn(message: str) -> None:
+    """Warns at the line that called this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals["__name__"].startswith("attnc."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, Warning, stacklevel=level)
+
+
+def _heard(message: Any) -> Message:
+    m = message.contents
+    return Message(_SEVERITIES[m.severity], m.text.decode("utf-8", "replace"),
+                   m.file and m.file.decode("utf-8", "replace"), m.line,
+                   m.column)
+
+
+def _report(messages: list[Message]) -> list[Message]:
+    """Passes warnings and notes on. Returns errors and their notes."""
+    groups: list[list[Message]] = []
+    for m in messages:
+        if m.severity == "note" and groups:
+            groups[-1].append(m)
+        else:
+            groups.append([m])
+    for group in groups:
+        text = "\n".join(map(str, group))
+        if group[0].severity == "warning":
+            warn(text)
+        elif group[0].severity == "note":
+            _log.info("%s", group[0].text)
+    return [m for g in groups if g[0].severity == "error" for m in g]
+
+
+def compiler(call: Callable[..., int], path: str | os.PathLike[str] | None,
+             spec: str | None, options: Sequence[str],
+             undo: Callable[[], None] = lambda: None) -> None:
+    """Calls call(path, text, words, tell, user), which compiles.
+
+    One call at a time does. Raises what it reports as an error. An interrupted
+    call goes on in its thread, which calls undo() when it has ended.
+    """
+    if path is None and spec is None:
+        raise TypeError("give the path of a model, or the text of a spec by "
+                        "spec=")
+    arguments = (_file_name("a path", "spec.yaml" if path is None else path),
+                 None if spec is None else encoded("a spec", spec),
+                 c_words(options))
+    heard: list[Message] = []
+
+    def work(worker: _process.Worker | None) -> int:
+        tell = Tell(lambda _, m: heard.append(_heard(m)))
+        with _process.compiling:
+            code = call(*arguments, tell, None)
+        if worker and worker.stopped:
+            undo()
+        return code
+
+    code = _process.interruptible(work)
+    errors = _report(heard)
+    if code:
+        raise error_of(code, errors)
+
