@@ -327,7 +327,7 @@ TEXT("--rules", "FILE", OWN(CmdImport, rules),
 TEXT("--as", "FAMILY", OWN(CmdImport, as),
      "read a model_type without rules by those of FAMILY")
 FLAG("--unchecked", OWN(CmdImport, unchecked),
-     "--as: import without a comparison with transformers")
+     "--as: import without comparing with transformers")
 LIST("--ignore-key", "NAME", OWN(CmdImport, ignored_keys),
      "continue even if no rule knows this key")
 ALONE("--families", OWN(CmdImport, families),

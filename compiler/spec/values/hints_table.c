@@ -40,7 +40,7 @@ const Hint hints[] = {
       "set d_ff of the layers with experts to this value" },
     { "num_local_experts num_experts n_routed_experts n_experts",
       "ffn.experts", HintValue, "ffn.type: experts" },
-    { "num_experts_per_tok experts_per_token", "ffn.chosen", HintValue,
+    { "num_experts_per_tok experts_per_token moe_topk", "ffn.chosen", HintValue,
       "ffn.type: experts" },
     { "encoder_ffn_dim", "d_ff.encoder", HintValue, NULL },
     { "decoder_ffn_dim", "d_ff.decoder", HintValue, NULL },
