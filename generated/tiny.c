@@ -7212,9 +7212,9 @@ struct attn_handle {
     int64_t input, output;                /* maximum lengths of input and
                                            * output, in tokens or rows */
     int64_t beam, text; /* maximum hypotheses, and bytes of a text */
-    void *tokens;       /* block for ids and scores; its size depends on the
-                         * vocabularies */
-    int64_t most;       /* maximum ids per text */
+    void *tokens; /* block for ids and scores; its size depends on the
+                   * vocabularies */
+    int64_t most; /* maximum ids per text */
     int32_t *ids, *target_ids; /* target_ids are token types in a model that
                                 * only encodes */
     float *scores;             /* scores of a target's tokens */
