@@ -222,13 +222,14 @@ ATTNC_API int64_t attnc_attend(attnc_handle *h, const float *query,
 typedef int attnc_take_text(void *user, const char *text, int64_t bytes);
 typedef int attnc_take_id(void *user, int32_t id);
 
-/* Answers a text, or ids[n], and passes the answer on as it grows; with a beam
- * above 1, when the search has ended. A decoder continues the prompt. options:
- * those of attnc run for search and sampling, such as "--beam=4",
+/* Answers a prompt, or ids[n], and passes the answer on as it grows; with a
+ * beam above 1, when the search has ended. A decoder continues the prompt.
+ * bytes -1: it ends at its NUL. options: those of attnc run for search and
+ * sampling, such as "--beam=4",
  * "--temperature=0.7", "-n", "50". Returns the number of tokens, or an
  * error. */
 ATTNC_API int64_t attnc_generate(attnc_handle *h, const char *prompt,
-                                 const char *const *options,
+                                 int64_t bytes, const char *const *options,
                                  attnc_take_text *take, void *user);
 ATTNC_API int64_t attnc_generate_ids(attnc_handle *h, const int32_t *ids,
                                      int64_t n, const char *const *options,

@@ -188,7 +188,15 @@ static int64_t ask(Asked *q)
 }
 
 /* ---- answers ---- */
-int64_t attnc_generate(attnc_handle *h, const char *prompt,
+static int64_t answer(struct attn_handle *h, const char *prompt, int64_t bytes,
+                      const struct attn_search_options *o,
+                      attnc_take_text *take, void *user)
+{
+    const int wrong = handle_begin(h->model, h);
+    return wrong ? wrong : handle_prompt(h, prompt, bytes, o, take, user);
+}
+
+int64_t attnc_generate(attnc_handle *h, const char *prompt, int64_t bytes,
                        const char *const *options, attnc_take_text *take,
                        void *user)
 {
@@ -197,8 +205,7 @@ int64_t attnc_generate(attnc_handle *h, const char *prompt,
     if (n == 0)
         n = ask(&q);
     if (n == 0)
-        n = ended(h, attn_generate(h->answers->h->model, h->answers->h, prompt,
-                                   &q.o, take, user));
+        n = ended(h, answer(h->answers->h, prompt, bytes, &q.o, take, user));
     arena_free(q.arena);
     return n;
 }

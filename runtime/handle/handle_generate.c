@@ -360,21 +360,20 @@ static int handle_begin_text(struct attn_handle *h, struct handle_answer *a,
     return wrong < 0 ? handle_refuse(h, wrong) : 0;
 }
 
-ATTN_API int64_t attn_generate(const struct attn_model *m,
-                               struct attn_handle *h, const char *prompt,
-                               const struct attn_search_options *o,
-                               attn_take_text *take, void *user)
+/* Answers a prompt of `bytes` bytes; -1: it ends at its NUL. Returns the number
+ * of tokens, or an error. */
+static int64_t handle_prompt(struct attn_handle *h, const char *prompt,
+                             int64_t bytes, const struct attn_search_options *o,
+                             attn_take_text *take, void *user)
 {
     struct handle_answer a = { .take_text = take, .user = user };
-    int wrong = handle_begin(m, h);
+    int wrong;
     int64_t n;
 
-    if (wrong)
-        return wrong;
     if (!take)
         return handle_fail(h, ATTN_ERROR_NULL,
                            "there is no function to take the text");
-    n = handle_question(h, prompt, -1);
+    n = handle_question(h, prompt, bytes);
     if (n < 0)
         return n;
     wrong = handle_begin_text(h, &a, n);
@@ -386,6 +385,16 @@ ATTN_API int64_t attn_generate(const struct attn_model *m,
     if (n > 0 && !a.stopped)
         take(user, h->piece, n);
     return a.n;
+}
+
+ATTN_API int64_t attn_generate(const struct attn_model *m,
+                               struct attn_handle *h, const char *prompt,
+                               const struct attn_search_options *o,
+                               attn_take_text *take, void *user)
+{
+    const int wrong = handle_begin(m, h);
+
+    return wrong ? wrong : handle_prompt(h, prompt, -1, o, take, user);
 }
 
 ATTN_API int64_t attn_generate_ids(const struct attn_model *m,

@@ -56,7 +56,7 @@ static int call_once(const char *path, const char *text, Heard *heard)
         return code;
     code = attnc_handle_open(&h, m, NULL);
     if (!code && attnc_facts(m)->generates)
-        n = attnc_generate(h, "ab", search, take, NULL);
+        n = attnc_generate(h, "ab", -1, search, take, NULL);
     else if (!code)
         n = attnc_embed(h, words, NULL, 2, out, 16, NULL);
     heard->n += code || n < 0;

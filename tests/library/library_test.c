@@ -131,7 +131,7 @@ static void expect_answer(attnc_handle *h, const char *const *options,
                           const char *expected)
 {
     Answer a = { .text = "" };
-    const int64_t n = attnc_generate(h, "hello", options, take, &a);
+    const int64_t n = attnc_generate(h, "hello", -1, options, take, &a);
     assert_string_equal(attnc_error(h), "");
     assert_true(n > 0);
     assert_string_equal(a.text, expected);
@@ -141,7 +141,7 @@ static void expect_refused(attnc_handle *h, const char *const *options,
                            int64_t error, const char *says)
 {
     Answer a = { .text = "" };
-    assert_int_equal(attnc_generate(h, "hello", options, take, &a), error);
+    assert_int_equal(attnc_generate(h, "hello", -1, options, take, &a), error);
     assert_string_equal(attnc_error(h), says);
     assert_string_equal(a.text, "");
 }
@@ -173,7 +173,8 @@ static void test_generate(void **state)
                    "--threads is not an option of attnc_generate()");
     expect_refused(h, WORDS("--end-token=999"), ATTNC_ERROR_OPTION,
                    "--end-token 999: the target has 42 tokens");
-    assert_int_equal(attnc_generate(h, "hello", WORDS("--beam=1"), take, &a),
+    assert_int_equal(attnc_generate(h, "hello", -1, WORDS("--beam=1"), take,
+                                    &a),
                      1);
     assert_string_equal(a.text, "HH");
 
@@ -348,7 +349,7 @@ static void test_bad_rows(void **state)
             ATTNC_ERROR_KIND, "words: this kind of model does not do that");
     REFUSED(attnc_attend(h, out, 1, out, out, 1, out, Columns),
             ATTNC_ERROR_KIND, "words: this kind of model does not do that");
-    REFUSED(attnc_generate(h, "abc", NULL, take, &a), ATTNC_ERROR_KIND,
+    REFUSED(attnc_generate(h, "abc", -1, NULL, take, &a), ATTNC_ERROR_KIND,
             "words: this kind of model does not do that");
     assert_int_equal(attnc_handle_open(&bad, m, &limits), ATTNC_USAGE);
     assert_string_equal(attnc_error(bad), "a limit is below 0 or too large");

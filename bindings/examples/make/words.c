@@ -31,7 +31,7 @@ int main(int argc, char **argv)
     }
     code = attnc_handle_open(&h, m, NULL);
     for (int i = 2; i < argc && code == ATTNC_DONE; i++) {
-        if (attnc_generate(h, argv[i], NULL, print, NULL) < 0)
+        if (attnc_generate(h, argv[i], -1, NULL, print, NULL) < 0)
             code = ATTNC_INPUT;
         putchar('\n');
     }

@@ -64,7 +64,7 @@ _PROTOTYPES = {
     "attnc_embed": (_n, [_at, _at, _at, _n, _at, _n, _at]),
     "attnc_embed_pairs": (_n, [_at, _at, _at, _at, _at, _n, _at, _n, _at]),
     "attnc_attend": (_n, [_at, _at, _n, _at, _at, _n, _at, _n]),
-    "attnc_generate": (_n, [_at, c_char_p, _Words, TakeText, _at]),
+    "attnc_generate": (_n, [_at, c_char_p, _n, _Words, TakeText, _at]),
     "attnc_generate_ids": (_n, [_at, _at, _n, _Words, TakeId, _at]),
     "attnc_score": (_n, [_at, c_char_p, _n, c_char_p, _n, POINTER(c_double)]),
     "attnc_score_ids": (_n, [_at, _at, _n, _at, _n, POINTER(c_double)]),

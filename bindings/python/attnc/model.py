@@ -17,7 +17,7 @@ from attnc import _arrays, _process
 from attnc._arrays import Ids, Rows, Texts
 from attnc._library import LIB, TakeId, TakeText
 from attnc._native import Facts, Limits, Native
-from attnc._options import c_words, encoded, words
+from attnc._options import c_words, words
 
 # call(handle, first, n, out, cap, rows) for sequences first to first + n - 1
 _Call = Callable[[int, int, int, "int | None", int, Any], int]
@@ -378,7 +378,7 @@ class Model:
         """Returns one(worker, put), which answers a prompt."""
         options = c_words(asked)
         if isinstance(prompt, str):
-            text = encoded("a prompt", prompt)
+            text = prompt.encode()
         else:
             ids = _arrays.ids_of(prompt, "a prompt of ids")
 
@@ -401,7 +401,8 @@ class Model:
             def call(h: int) -> int:
                 if isinstance(prompt, str):
                     return int(LIB.attnc_generate(
-                        h, text, options, TakeText(guarded(_piece)), None))
+                        h, text, len(text), options,
+                        TakeText(guarded(_piece)), None))
                 return int(LIB.attnc_generate_ids(
                     h, ids.ctypes.data, len(ids), options,
                     TakeId(guarded(int)), None))
