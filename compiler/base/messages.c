@@ -306,6 +306,7 @@ void messages_forget(void)
     messages.mute = messages.unheard = 0;
     messages_origins(NULL, NULL, 0);
     messages.n_known = 0;
+    messages.no_notes = false;
     error_reset();
 }
 

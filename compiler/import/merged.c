@@ -66,16 +66,18 @@ static const File *file_of(const Import *m, const Tensor *t)
  * (shards.c). */
 static const char *index_text(const Import *m)
 {
+    bool whole = true;
     json_t *map = json_object();
     const size_t folder = strlen(m->o->folder) + 1;
     for (int i = 0; i < safetensors_count(m->weights); i++) {
         const Tensor *t = safetensors_at(m->weights, i);
         const File *f = file_of(m, t);
         if (f)
-            json_object_set_new(map, t->name, json_string(f->path + folder));
+            whole &= !json_object_set_new(map, t->name,
+                                          json_string(f->path + folder));
     }
     json_t *index = json_pack("{s:o}", "weight_map", map);
-    char *text = json_dumps(index, JSON_COMPACT);
+    char *text = whole ? json_dumps(index, JSON_COMPACT) : NULL;
     if (!text)
         fail(ExitResource, "%s: out of memory", quote(m->path));
     const char *copy = arena_strdup(m->a, text);

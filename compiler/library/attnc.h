@@ -16,6 +16,10 @@
  * time, so give each thread its own handle. Functions that compile wait for
  * each other.
  *
+ * Processes: opening and compiling start child processes and wait for them. A
+ * child of fork() can use models that were opened with "--threads=1", if no
+ * other thread was in the library at that moment; it opens others again.
+ *
  * Options are words as the command of the same name takes them, such as
  * "--threads=2", and end with NULL. NULL instead of the array: no options. */
 #ifndef ATTNC_H
@@ -153,18 +157,21 @@ ATTNC_API const char *attnc_version(void); /* "0.1.0" */
 
 /* ---- handles ---- */
 
-struct attnc_limits {   /* 0: the limit of the model or its spec */
-    int64_t max_input;  /* maximum tokens of a text or prompt */
-    int64_t max_output; /* maximum tokens of an answer */
-    int64_t max_text;   /* maximum bytes of a prompt; 0: 16 per token */
-    int64_t beam;       /* maximum beam of a search */
-    int64_t cut;        /* 1: encoders cut longer texts to max_input tokens,
-                         * and keep the tokens at their end that the
-                         * vocabulary's template adds. 0: an error */
+struct attnc_limits {    /* 0: the limit of the model or its spec */
+    int64_t max_input;   /* maximum tokens of a text or prompt */
+    int64_t max_output;  /* maximum tokens of an answer */
+    int64_t max_text;    /* maximum bytes of a prompt; 0: 16 per token */
+    int64_t beam;        /* maximum beam of a search */
+    int64_t cut;         /* 1: encoders cut longer texts to max_input tokens,
+                          * and keep the tokens at their end that the
+                          * vocabulary's template adds; not pairs. 0: an
+                          * error */
+    int64_t reserved[6]; /* 0, for later versions */
 };
 
 /* Opens a handle, the memory for one call at a time. limits NULL: all 0.
- * Returns a code; ATTNC_USAGE if a limit is out of range. */
+ * Returns a code; ATTNC_USAGE if a limit is out of range. Then *h has the
+ * message, and has to be closed too; it is NULL only if memory ran out. */
 ATTNC_API int attnc_handle_open(attnc_handle **h, attnc_model *m,
                                 const struct attnc_limits *limits);
 ATTNC_API void attnc_handle_close(attnc_handle *h); /* NULL: does nothing */
@@ -187,8 +194,8 @@ ATTNC_API int64_t attnc_text(attnc_handle *h, const int32_t *ids, int64_t n,
  * the same in any batch. Sequence i gives rows[i] rows of `columns` floats, in
  * order, to out[cap]. rows NULL: they are not stored. out NULL: nothing is
  * computed, so the return value tells the room that is needed. They return the
- * number of all rows, or an error; then attnc_error() begins with the index of
- * the sequence, from 0. */
+ * number of all rows, or an error; then attnc_error() names the sequences, from
+ * 0. */
 
 /* ids: all sequences one after the other; start[n + 1]: where each begins.
  * types: of tokens, or NULL: all 0. */

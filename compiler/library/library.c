@@ -37,7 +37,14 @@ int library_call(const Call *c, void (*what)(void *with), void *with)
     spec_of_checkpoint = import_in_memory;
     messages_forget();
     messages_to(pass_on, (void *)(uintptr_t)c);
-    const int code = attempt(what, with);
+    int code = ExitUsage;
+    if (c->path)
+        code = attempt(what, with);
+    else
+        error_at((Pos){ 0 }, "the path is NULL: a text too has a path, its "
+                             "name in messages");
+    Fault unused;
+    outputs_release(false, &unused); /* of an attempt that ended */
     files_forget_given();
     messages_to(NULL, NULL);
     pthread_mutex_unlock(&one_at_a_time);
@@ -61,12 +68,20 @@ bool option_is(const Option *row, const char *name)
     return strcmp(row->name, name) == 0;
 }
 
+/* Options that print while the command works. */
+static bool prints(const Option *row)
+{
+    return option_is(row, "--explain") || option_is(row, "--dump")
+        || option_is(row, "-###");
+}
+
 void library_takes(const Options *o, int command, bool is(const Option *row),
                    const char *where)
 {
     for (int i = 0; i < n_options; i++) {
         const Option *row = &option_table[i];
-        if ((row->commands & 1 << command) && row->name[0] == '-' && !is(row)
+        if ((row->commands & 1 << command) && row->name[0] == '-'
+            && (!is(row) || prints(row))
             && !option_default((const char *)o + row->at, row))
             fail(ExitUsage, "%s is not an option of %s", row->name, where);
     }
@@ -89,11 +104,9 @@ typedef struct {
     attnc_model *m;
 } Opening;
 
-/* Not the options that print. */
 static bool opens(const Option *row)
 {
-    const bool prints = option_is(row, "--explain") || option_is(row, "--dump");
-    return (OPTION_IN(row, model) || OPTION_IN(row, code)) && !prints;
+    return OPTION_IN(row, model) || OPTION_IN(row, code);
 }
 
 static void set_facts(attnc_model *m)
@@ -138,9 +151,14 @@ static void open_model(void *with)
     options.spec = w->call->path;
     options.text = library_source(a, w->call);
     options.offers = 0;
+    if (o->code.backend && strcmp(o->code.backend, "auto") == 0)
+        fail(ExitUsage, "--backend=auto is for attnc run: name one, such as "
+                        "jit or clang");
+    options.backend = o->code.backend ? o->code.backend : "jit";
     const int code = engine_open(&w->m->e, &options);
     if (code)
         end_attempt(code);
+    w->m->e.to_keep = false; /* a child process would write the cache */
     arena_owns(w->m->e.arena, a, free_words);
     set_facts(w->m);
 }

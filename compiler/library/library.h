@@ -12,7 +12,6 @@
 
 struct attnc_model {
     Engine e;
-    int32_t unwritten[2]; /* for spec_search() */
     struct attnc_facts facts;
 };
 

@@ -21,6 +21,7 @@ struct handle_file { /* the engine has the weights */
 struct library_answers {
     struct attn_engine engine;
     struct attn_search_options search; /* of the spec */
+    int32_t unwritten[2];              /* for spec_search() */
     struct attn_handle *h;
 };
 
@@ -33,7 +34,7 @@ int library_open_answers(attnc_handle *h)
     h->answers = x;
     if (!x)
         return (int)library_error(h, ATTNC_MEMORY, "out of memory");
-    x->search = spec_search(e->spec, m->unwritten);
+    x->search = spec_search(e->spec, x->unwritten);
     x->engine = (struct attn_engine){
         .bound = e->bound,
         .source = decodes ? e->target_vocab.block : e->source.block,
@@ -95,7 +96,7 @@ typedef struct {
 static void keep_message(void *with, const Message *m)
 {
     attnc_handle *h = with;
-    if (!h->why[0])
+    if (m->severity <= SeverityInternal && !h->why[0])
         library_error(h, 0, "%s", m->text);
 }
 

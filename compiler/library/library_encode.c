@@ -12,6 +12,13 @@ enum {
     MostLimit = 1 << 28
 };
 
+static int64_t most_rows(const attnc_handle *h)
+{
+    const int64_t most = h->m->facts.max_source - h->m->facts.class_token;
+    const int64_t limit = h->limits.max_input;
+    return limit > 0 ? attn_min(limit, most) : most;
+}
+
 /* ---- handles ---- */
 int attnc_handle_open(attnc_handle **h, attnc_model *m,
                       const struct attnc_limits *limits)
@@ -24,10 +31,25 @@ int attnc_handle_open(attnc_handle **h, attnc_model *m,
     if (limits)
         x->limits = *limits;
     const struct attnc_limits *l = &x->limits;
+    const int64_t most = attn_max(m->facts.max_source - m->facts.class_token,
+                                  m->facts.max_target);
     if (l->max_input < 0 || l->max_output < 0 || l->max_text < 0 || l->beam < 0
         || l->max_input > MostLimit)
         return (int)library_error(x, ATTNC_USAGE,
                                   "a limit is below 0 or too large");
+    if (!m->facts.generates && (l->max_output || l->max_text || l->beam))
+        return (int)library_error(x, ATTNC_USAGE,
+                                  "max_output, max_text, beam: %s generates "
+                                  "nothing",
+                                  m->facts.name);
+    if (!m->facts.generates && l->max_input > most)
+        return (int)library_error(x, ATTNC_USAGE,
+                                  "max_input: 0 to %lld are taken",
+                                  (long long)most);
+    if (m->facts.generates && l->cut)
+        return (int)library_error(x, ATTNC_USAGE,
+                                  "cut is for models that encode: %s generates",
+                                  m->facts.name);
     return m->facts.generates ? library_open_answers(x) : ATTNC_DONE;
 }
 
@@ -152,7 +174,7 @@ int64_t attnc_tokens(attnc_handle *h, int target, const char *text,
 int64_t attnc_text(attnc_handle *h, const int32_t *ids, int64_t n, char *out,
                    int64_t cap)
 {
-    const void *block = block_of(h, 1);
+    const void *block = block_of(h, (int)h->m->facts.generates);
     int64_t room = 256, size = ATTN_ERROR_ROOM;
     if (!block)
         return ATTNC_ERROR_OPEN;
@@ -184,18 +206,15 @@ static int64_t results_of(const attnc_handle *h, int64_t rows)
     return f->pooled ? 1 : rows + f->class_token;
 }
 
-static int64_t most_rows(const attnc_handle *h)
-{
-    const int64_t most = h->m->facts.max_source - h->m->facts.class_token;
-    const int64_t limit = h->limits.max_input;
-    return limit > 0 ? attn_min(limit, most) : most;
-}
-
 /* Counts the rows of a sequence, and checks that there is space for its
  * result. Returns 0 or an error. */
 static int64_t count_rows(attnc_handle *h, Results *r, int64_t rows)
 {
     const int64_t columns = h->m->facts.columns;
+    if (rows < 0)
+        return library_error(h, ATTNC_ERROR_TABLE,
+                             "sequence %lld: it ends before it starts",
+                             (long long)r->n);
     if (rows < 1)
         return library_error(h, ATTNC_ERROR_LENGTH,
                              "sequence %lld: it is empty", (long long)r->n);
@@ -368,7 +387,7 @@ static int64_t embed_all(attnc_handle *h, const char *const *texts,
     if (!block)
         return ATTNC_ERROR_OPEN;
     for (int64_t i = 0; i <= n && !wrong; i++) {
-        if (i == n || is_full(&b, first, 0) || first[b.sequences] > BatchRows) {
+        if (i == n || is_full(&b, first, 0)) {
             b.ids = h->ids.at;
             b.types = others && h->m->facts.types > 1 ? h->types.at : NULL;
             wrong = run_batch(h, r, &b);

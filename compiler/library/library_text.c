@@ -1,6 +1,5 @@
 /* library_text.c: the functions of attnc.h that write C, or describe a model as
  * text. */
-#define _POSIX_C_SOURCE 200809L /* strdup */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,7 @@ typedef struct {
 /* ---- compile ---- */
 static bool compiles(const Option *row)
 {
-    return !option_is(row, "--print-commands") && !OPTION_IN(row, common);
+    return !OPTION_IN(row, common) || option_is(row, "--force");
 }
 
 static void compile_files(void *with)
@@ -35,12 +34,22 @@ static void compile_files(void *with)
         end_attempt(code);
 }
 
+/* The guard refuses outputs that would replace an input. */
+static void compile_guarded(void *with)
+{
+    guard_begin();
+    const int code = attempt(compile_files, with);
+    guard_end();
+    if (code)
+        end_attempt(code);
+}
+
 int attnc_compile(const char *path, const char *text,
                   const char *const *options, attnc_tell *tell, void *user)
 {
     const Call c = { path, text, options, tell, user };
     TextWork w = { .call = &c, .where = "attnc_compile()" };
-    return library_call(&c, compile_files, &w);
+    return library_call(&c, compile_guarded, &w);
 }
 
 /* ---- graph, plan ---- */
@@ -50,7 +59,7 @@ static bool describes(const Option *row)
     bool is = OPTION_IN(row, model) || OPTION_IN(row, code);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         is |= option_is(row, more[i]);
-    return is && !option_is(row, "--explain") && !option_is(row, "--dump");
+    return is;
 }
 
 static void describe(void *with)
@@ -73,9 +82,11 @@ static void describe(void *with)
     if (code)
         end_attempt(code);
     const char *said = graph ? graph_text(&e, o) : plan_said(&e, o);
-    *w->out = strdup(said);
+    const size_t bytes = strlen(said) + 1;
+    *w->out = malloc(bytes);
     if (!*w->out)
-        fail(ExitResource, "out of memory (%zu bytes wanted)", strlen(said));
+        fail(ExitResource, "out of memory (%zu bytes wanted)", bytes);
+    memcpy(*w->out, said, bytes);
     engine_close(&e);
     arena_free(a);
 }

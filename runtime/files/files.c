@@ -30,9 +30,12 @@ enum { MaxMapped = 64 };
  * because the SIGBUS handler, which reports a truncated file, has no argument
  * for it. */
 static _Atomic(const File *) mapped_files[MaxMapped];
+static atomic_bool catches; /* files_catch_cuts() was called */
 
 static bool watch(const File *f)
 {
+    if (!atomic_load(&catches))
+        return true;
     for (int i = 0; i < MaxMapped; i++) {
         const File *none = NULL;
         if (atomic_compare_exchange_strong(&mapped_files[i], &none, f))
@@ -79,6 +82,7 @@ void files_catch_cuts(void)
                              .sa_flags = SA_SIGINFO };
     sigemptyset(&act.sa_mask);
     sigaction(SIGBUS, &act, NULL);
+    atomic_store(&catches, true);
 }
 
 /* ---- files in memory ---- */

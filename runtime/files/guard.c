@@ -84,6 +84,7 @@ void guard_end(void)
     free(guard.at);
     guard.at = NULL;
     guard.n = guard.capacity = 0;
+    guard.on = false;
 }
 
 void guard_force(void)

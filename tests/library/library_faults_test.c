@@ -1,7 +1,7 @@
 /* library_faults_test.c: makes each allocation of attnc_open() and of the calls
  * of a handle fail: a code, one message, and no block is left. */
 /* limit: 300 s */
-#define _GNU_SOURCE /* sched_setaffinity */
+#define _GNU_SOURCE /* mkdtemp, sched_setaffinity */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 
 #include "library/attnc.h"
 #include "support/sanitized.h"
+#include "support/scratch.h"
 #include "support/skip.h"
 
 #if !SANITIZED
@@ -66,7 +67,26 @@ static int call_once(const char *path, const char *text, Heard *heard)
     return code ? code : n == ATTNC_ERROR_MEMORY ? ATTNC_MEMORY : (int)(n < 0);
 }
 
-static void fail_each(const char *path, const char *text)
+/* The same for a compilation to files, a graph and a plan. */
+static int compile_once(const char *path, const char *text, Heard *heard)
+{
+    char c[100];
+    snprintf(c, sizeof c, "%s/w.c", scratch);
+    const char *const options[] = { "-o", c, "--embed", "--seed=1", NULL };
+    char *graph = NULL, *plan = NULL;
+    int code = attnc_graph(&graph, path, text, NULL, hear, heard);
+    if (!code)
+        code = attnc_plan(&plan, path, text, NULL, hear, heard);
+    if (!code)
+        code = attnc_compile(path, text, options, hear, heard);
+    attnc_free(graph);
+    attnc_free(plan);
+    return code;
+}
+
+static void fail_each(int call_once(const char *path, const char *text,
+                                    Heard *heard),
+                      const char *path, const char *text)
 {
     Heard heard = { 0 };
     int failed = 0;
@@ -100,8 +120,10 @@ static void test_each_allocation(void **state)
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    fail_each("w.yaml", encoder);
-    fail_each("models/g2p-en/g2p-en.yaml", NULL);
+    fail_each(call_once, "w.yaml", encoder);
+    fail_each(call_once, "models/g2p-en/g2p-en.yaml", NULL);
+    fail_each(compile_once, "w.yaml", encoder);
+    assert_int_equal(scratch_empty(), 2);
 #endif
 }
 
@@ -109,5 +131,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(
         test_each_allocation) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

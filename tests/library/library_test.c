@@ -90,6 +90,10 @@ static void test_messages(void **state)
                 "--threads takes a value: --threads N", 0, 0);
     expect_open(ATTNC_USAGE, encoder, WORDS("--explain"),
                 "--explain is not an option of attnc_open()", 0, 0);
+    expect_open(ATTNC_USAGE, encoder, WORDS("--backend=auto"),
+                "--backend=auto is for attnc run: name one, such as jit or "
+                "clang",
+                0, 0);
     expect_open(ATTNC_BACKEND, encoder, WORDS("--backend=/no/cc"),
                 "there is no C compiler /no/cc; give another by --cc", 0, 0);
 }
@@ -100,6 +104,12 @@ static void test_nothing_to_tell(void **state)
     (void)state;
     assert_int_equal(attnc_open(&m, "none.yaml", NULL, NULL, NULL, NULL),
                      ATTNC_IO);
+    assert_null(m);
+    Heard h = { 0 };
+    assert_int_equal(attnc_open(&m, NULL, encoder, NULL, hear, &h),
+                     ATTNC_USAGE);
+    assert_string_equal(h.text, "the path is NULL: a text too has a path, its "
+                                "name in messages");
     attnc_close(m);
     attnc_handle_close(NULL);
     attnc_free(NULL);
@@ -151,8 +161,6 @@ static void test_generate(void **state)
     attnc_model *m = opened(letters, NULL, NULL);
     attnc_handle *h = handle_of(m, NULL);
     Answer a = { .most = 1 };
-    double p = 1.0, of_ids = 1.0;
-    int32_t source[9], target[9];
 
     (void)state;
     assert_true(attnc_facts(m)->generates && attnc_facts(m)->reads_text);
@@ -177,7 +185,19 @@ static void test_generate(void **state)
                                     &a),
                      1);
     assert_string_equal(a.text, "HH");
+    attnc_handle_close(h);
+    attnc_close(m);
+}
 
+static void test_ids(void **state)
+{
+    attnc_model *m = opened(letters, NULL, NULL);
+    attnc_handle *h = handle_of(m, NULL);
+    Answer a = { .text = "" };
+    double p = 1.0, of_ids = 1.0;
+    int32_t source[9], target[9];
+
+    (void)state;
     const int64_t n = attnc_tokens(h, 0, "hello", -1, source, 9);
     const int64_t target_n = attnc_tokens(h, 1, "HH EH L OW", -1, target, 9);
     assert_int_equal(n, 6); /* with the end token */
@@ -189,7 +209,6 @@ static void test_generate(void **state)
     assert_int_equal(attnc_score_ids(h, source, n, target, 4, &of_ids), 0);
     assert_true(p < 0.0 && p > -1.0);
     assert_memory_equal(&p, &of_ids, sizeof p);
-    a = (Answer){ .text = "" };
     assert_int_equal(attnc_generate_ids(h, source, n, NULL, take_id, &a), 4);
     char expected[40] = "";
     for (int i = 0; i < 4; i++)
@@ -318,8 +337,7 @@ static void test_bad_rows(void **state)
     const int32_t ids[] = { 3, 99 };
     const int64_t start[] = { 0, 1, 2 }, none[] = { 0, 0 };
     const int64_t below[] = { -1 };
-    const struct attnc_limits limits = { .beam = -1 };
-    attnc_handle *bad;
+    const int64_t back[] = { 1, 0 };
     float out[3 * Columns];
     Answer a = { .text = "" };
 
@@ -351,11 +369,55 @@ static void test_bad_rows(void **state)
             ATTNC_ERROR_KIND, "words: this kind of model does not do that");
     REFUSED(attnc_generate(h, "abc", -1, NULL, take, &a), ATTNC_ERROR_KIND,
             "words: this kind of model does not do that");
-    assert_int_equal(attnc_handle_open(&bad, m, &limits), ATTNC_USAGE);
-    assert_string_equal(attnc_error(bad), "a limit is below 0 or too large");
-    attnc_handle_close(bad);
+    REFUSED(attnc_encode(h, ids, NULL, back, 1, out, Columns, NULL),
+            ATTNC_ERROR_TABLE, "sequence 0: it ends before it starts");
     attnc_handle_close(h);
     attnc_close(m);
+}
+
+static void expect_limits(attnc_model *m, struct attnc_limits limits,
+                          const char *says)
+{
+    attnc_handle *h;
+    assert_int_equal(attnc_handle_open(&h, m, &limits), ATTNC_USAGE);
+    assert_string_equal(attnc_error(h), says);
+    attnc_handle_close(h);
+}
+
+static void test_limits(void **state)
+{
+    attnc_model *m = opened("w.yaml", encoder, WORDS("--seed=1"));
+    attnc_model *g = opened(letters, NULL, NULL);
+    attnc_handle *h = handle_of(m, NULL);
+    const int32_t ids[] = { 3, 4 };
+    char text[8];
+#define LIMITS(...) (struct attnc_limits){ __VA_ARGS__ }
+
+    (void)state;
+    expect_limits(m, LIMITS(.max_input = -1),
+                  "a limit is below 0 or too large");
+    expect_limits(m, LIMITS(.max_input = 25), "max_input: 0 to 24 are taken");
+    expect_limits(m, LIMITS(.beam = 2),
+                  "max_output, max_text, beam: words generates nothing");
+    expect_limits(g, LIMITS(.cut = 1),
+                  "cut is for models that encode: g2p-en generates");
+    expect_limits(g, LIMITS(.max_input = 999), "max_input: 0 to 64 are taken");
+    assert_int_equal(attnc_text(h, ids, 2, text, sizeof text), 2);
+    assert_string_equal(text, "ab");
+    attnc_handle_close(h);
+    attnc_close(m);
+    attnc_close(g);
+}
+
+/* More models than files that the command may map. */
+static void test_many(void **state)
+{
+    attnc_model *m[70];
+    (void)state;
+    for (int i = 0; i < 70; i++)
+        m[i] = opened(letters, NULL, WORDS("--threads=1"));
+    for (int i = 0; i < 70; i++)
+        attnc_close(m[i]);
 }
 
 static void test_attention(void **state)
@@ -446,7 +508,23 @@ static void test_compile(void **state)
                                    &h),
                      ATTNC_USAGE);
     assert_string_equal(h.text, "-o -: name a file");
+    h.n = 0;
+    assert_int_equal(attnc_compile("w.yaml", encoder,
+                                   WORDS("-o", c, "--emit=obj", "-###"), hear,
+                                   &h),
+                     ATTNC_USAGE);
+    assert_string_equal(h.text, "-### is not an option of attnc_compile()");
     assert_int_equal(scratch_empty(), 2);
+
+    const char *spec = scratch_file("w.yaml", encoder, strlen(encoder));
+    h.n = 0;
+    assert_int_equal(attnc_compile(spec, NULL,
+                                   WORDS("-o", spec, "--seed=1",
+                                         "--set=vocab={size: 9}"),
+                                   hear, &h),
+                     ATTNC_USAGE);
+    assert_non_null(strstr(h.text, "name another output"));
+    assert_int_equal(scratch_empty(), 1);
 }
 
 /* ---- threads ---- */
@@ -505,12 +583,21 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_nothing_to_tell),
-        cmocka_unit_test(test_generate), cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_rows),     cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_bad_rows), cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_folder),   cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_compile),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_nothing_to_tell),
+        cmocka_unit_test(test_generate),
+        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_bad_rows),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_compile),
+        cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

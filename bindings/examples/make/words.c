@@ -22,13 +22,13 @@ int main(int argc, char **argv)
     const char *const options[] = { "--threads=1", NULL };
     attnc_model *m;
     attnc_handle *h;
-    int code = argc < 2 ? ATTNC_USAGE
-                        : attnc_open(&m, argv[1], NULL, options, tell, NULL);
-
-    if (code != ATTNC_DONE) {
+    if (argc < 2) {
         fprintf(stderr, "usage: words SPEC WORD ..\n");
-        return code;
+        return ATTNC_USAGE;
     }
+    int code = attnc_open(&m, argv[1], NULL, options, tell, NULL);
+    if (code != ATTNC_DONE)
+        return code;
     code = attnc_handle_open(&h, m, NULL);
     for (int i = 2; i < argc && code == ATTNC_DONE; i++) {
         if (attnc_generate(h, argv[i], -1, NULL, print, NULL) < 0)

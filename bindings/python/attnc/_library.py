@@ -32,7 +32,8 @@ class CFacts(Structure):
 
 class CLimits(Structure):
     _fields_ = [("max_input", c_int64), ("max_output", c_int64),
-                ("max_text", c_int64), ("beam", c_int64), ("cut", c_int64)]
+                ("max_text", c_int64), ("beam", c_int64), ("cut", c_int64),
+                ("reserved", c_int64 * 6)]
 
 
 Tell = CFUNCTYPE(None, c_void_p, POINTER(CMessage))

@@ -141,7 +141,11 @@ def compiler(call: Callable[..., int], path: str | os.PathLike[str] | None,
         return code
 
     code = _process.interruptible(work)
-    errors = _report(heard)
     if code:
-        raise error_of(code, errors)
+        raise error_of(code, _report(heard))
+    try:
+        _report(heard)
+    except BaseException:  # a warning that is an error
+        undo()
+        raise
 

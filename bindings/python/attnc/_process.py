@@ -31,9 +31,11 @@ _workers: WeakSet[Worker] = WeakSet()
 def _in_child() -> None:
     global forks
     forks += 1
-    for native in list(natives):
-        native.after_fork()
-    compiling.release()
+    try:
+        for native in list(natives):
+            native.after_fork()
+    finally:
+        compiling.release()
 
 
 os.register_at_fork(before=compiling.acquire,

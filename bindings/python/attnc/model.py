@@ -117,7 +117,7 @@ class Model:
                           len(pairs), single, batch_size, False,
                           show_progress_bar, self._limits(), "")
         if self.facts.columns == 1 and self.facts.pooled:
-            return rows[..., 0]
+            return float(rows[0]) if single else rows[:, 0]
         return rows
 
     def encode_ids(self, ids: Any, types: Any = None, batch_size: int = 32, *,

@@ -29,9 +29,13 @@ def compile(path: _Path | None, output: _Path,
 
 
 def _described(function: Callable[..., int], path: _Path | None,
-               spec: str | None, options: Sequence[str]) -> dict[str, Any]:
+               spec: str | None, options: Sequence[str],
+               more: dict[str, Any]) -> dict[str, Any]:
+    if "format" in more:
+        raise TypeError("format is json: the result is a dict")
     out = c_void_p()
-    compiler(lambda *a: function(byref(out), *a), path, spec, options,
+    compiler(lambda *a: function(byref(out), *a), path, spec,
+             words({"format": "json", **more}, options),
              undo=lambda: LIB.attnc_free(out))
     text = string_at(out)
     LIB.attnc_free(out)
@@ -44,8 +48,7 @@ def graph(path: _Path | None = None, *, spec: str | None = None,
 
     more: options of `attnc graph`, such as stage="built"
     """
-    return _described(LIB.attnc_graph, path, spec,
-                      words({"format": "json", **more}, options))
+    return _described(LIB.attnc_graph, path, spec, options, more)
 
 
 def plan(path: _Path | None = None, *, spec: str | None = None,
@@ -55,5 +58,4 @@ def plan(path: _Path | None = None, *, spec: str | None = None,
 
     more: options of `attnc plan`, such as march="generic"
     """
-    return _described(LIB.attnc_plan, path, spec,
-                      words({"format": "json", **more}, options))
+    return _described(LIB.attnc_plan, path, spec, options, more)
