@@ -144,6 +144,7 @@ static void free_words(void *arena)
 static void open_model(void *with)
 {
     const Opening *w = with;
+    BackendOptions unused;
     Arena *a = arena_new();
     const Options *o = library_options(a, NthRun, w->call->options);
     EngineOptions options = engine_options(CmdRun, &o->model, &o->code);
@@ -151,10 +152,10 @@ static void open_model(void *with)
     options.spec = w->call->path;
     options.text = library_source(a, w->call);
     options.offers = 0;
-    if (o->code.backend && strcmp(o->code.backend, "auto") == 0)
+    options.backend = o->code.backend ? o->code.backend : "jit";
+    if (backend_kind(options.backend, &unused) == BackendAuto)
         fail(ExitUsage, "--backend=auto is for attnc run: name one, such as "
                         "jit or clang");
-    options.backend = o->code.backend ? o->code.backend : "jit";
     const int code = engine_open(&w->m->e, &options);
     if (code)
         end_attempt(code);
