@@ -84,19 +84,19 @@ static int compile_once(const char *path, const char *text, Heard *heard)
     return code;
 }
 
-static void fail_each(int call_once(const char *path, const char *text,
-                                    Heard *heard),
+static void fail_each(int call(const char *path, const char *text,
+                               Heard *heard),
                       const char *path, const char *text)
 {
     Heard heard = { 0 };
     int failed = 0;
-    call_once(path, text, &heard); /* makes what is kept for the process */
+    call(path, text, &heard); /* makes what is kept for the process */
     const long before = blocks;
     fails_at = 1;
     for (bool all = false; !all; fails_at++) {
         heard = (Heard){ 0 };
         count = 0;
-        const int code = call_once(path, text, &heard);
+        const int code = call(path, text, &heard);
         all = count < fails_at;
         failed += code == ATTNC_MEMORY;
         if (blocks != before || (code && code != ATTNC_MEMORY) || heard.n > 1)
