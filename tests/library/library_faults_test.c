@@ -1,8 +1,10 @@
 /* library_faults_test.c: makes each allocation of attnc_open() and of the calls
- * of a handle fail: a code, one message, and no block is left. */
+ * of a handle fail: a code, one message, and no block is left. Tests that
+ * output and signals of the process are left alone. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp, sched_setaffinity */
 #include <sched.h>
+#include <signal.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -16,6 +18,7 @@
 
 #if !SANITIZED
 #include "support/count_alloc.h"
+#endif
 
 static const char encoder[] =
     "attnc: 1\nname: words\nkind: encoder\nd_model: 8\nh: 2\nd_ff: 16\nN: 1\n"
@@ -84,6 +87,7 @@ static int compile_once(const char *path, const char *text, Heard *heard)
     return code;
 }
 
+#if !SANITIZED
 static void fail_each(int call(const char *path, const char *text,
                                Heard *heard),
                       const char *path, const char *text)
@@ -127,9 +131,45 @@ static void test_each_allocation(void **state)
 #endif
 }
 
+/* What the library must leave alone: output and signals of the process. */
+static void test_nothing_else(void **state)
+{
+    enum { Signals = 5 };
+    static const int signal[Signals] = { SIGBUS, SIGINT, SIGTERM, SIGHUP,
+                                         SIGCHLD };
+    struct sigaction before[Signals], act;
+    Heard heard = { 0 };
+    FILE *said = tmpfile();
+    const int usual[2] = { dup(STDOUT_FILENO), dup(STDERR_FILENO) };
+    (void)state;
+    for (int i = 0; i < Signals; i++)
+        sigaction(signal[i], NULL, &before[i]);
+    fflush(NULL);
+    dup2(fileno(said), STDOUT_FILENO);
+    dup2(fileno(said), STDERR_FILENO);
+    const int code = call_once("w.yaml", encoder, &heard);
+    const int compiled = compile_once("w.yaml", encoder, &heard);
+    const int wrong = call_once("none.yaml", NULL, &heard);
+    fflush(NULL);
+    dup2(usual[0], STDOUT_FILENO);
+    dup2(usual[1], STDERR_FILENO);
+    assert_int_equal(lseek(fileno(said), 0, SEEK_END), 0);
+    fclose(said);
+    assert_int_equal(code | compiled, ATTNC_DONE);
+    assert_int_equal(wrong, ATTNC_IO);
+    assert_int_equal(heard.n, 1);
+    assert_int_equal(scratch_empty(), 2);
+    for (int i = 0; i < Signals; i++) {
+        sigaction(signal[i], NULL, &act);
+        assert_true(act.sa_handler == before[i].sa_handler);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(
-        test_each_allocation) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_allocation),
+        cmocka_unit_test(test_nothing_else),
+    };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
