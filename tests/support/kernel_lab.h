@@ -164,7 +164,7 @@ static bool lab_make(Lab *l, const char *const *argv, const char *so)
 {
     Spawned s;
     Fault why;
-    if (!spawn(&s, argv, "", 0, 120, &why))
+    if (!spawn(&s, argv, "", 0, 600, &why))
         fail_msg("%s: %s\n%s", l->name, why.text, s.tail);
     assert_string_equal(s.tail, "");
     if (lab_machine(so) != lab_machine("/proc/self/exe"))
