@@ -1,5 +1,6 @@
 /* cmd_tokens.c: attnc tokens. Prints the token ids of each line of stdin or,
  * with --decode, the text of each line of ids. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/put_json.h"
@@ -80,8 +81,11 @@ static int open_vocabulary(Answering *w)
         fail(ExitUsage, "--target: a file has one vocabulary");
     void *block = folder ? open_folder(w, &why)
                          : vocab_load(path, -1, &none, &bytes, &why);
+    if (!block)
+        return report_fault(&why);
+    arena_owns(w->e.arena, block, free);
     w->e.source.block = w->block = block;
-    return block ? ExitDone : report_fault(&why);
+    return ExitDone;
 }
 
 static int open_work(Answering *w)
