@@ -41,7 +41,8 @@ install_library() {
     put 644 bindings/cmake/attncConfig.cmake lib/cmake/attnc/attncConfig.cmake
     [ -f "$B/libattnc.so" ] || return 0
     put 644 "$B/libattnc.so" lib/libattnc.so.1
-    put 644 "$B/libattnc.so" lib/libattnc.so
+    ln -sf libattnc.so.1 "$TO/lib/libattnc.so" || fail "no $TO/lib/libattnc.so"
+    echo lib/libattnc.so >> "$new/list"
     put 644 compiler/library/attnc.h include/attnc.h
     put_text lib/pkgconfig/attnc.pc pkg_config
 }

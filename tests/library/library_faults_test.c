@@ -131,7 +131,7 @@ static void test_each_allocation(void **state)
 #endif
 }
 
-/* What the library must leave alone: output and signals of the process. */
+/* Tests that the library prints nothing and changes no signal handler. */
 static void test_nothing_else(void **state)
 {
     enum { Signals = 5 };

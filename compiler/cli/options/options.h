@@ -216,9 +216,10 @@ const char *generation_option(const Options *o);
 int run_input(const Options *o);
 int run_attention(const Options *o);
 
-/* What commands do, for the library. Return the text of attnc graph and attnc
- * plan; write the files of attnc compile and, if `reports`, what was written to
- * stderr. */
+/* The library calls these functions too. The first two return the text that
+ * attnc graph and attnc plan print. The third writes the files of attnc
+ * compile, lists them on stderr if `reports` is true, and returns an exit code.
+ */
 const char *graph_text(const Engine *e, const Options *o);
 const char *plan_said(const Engine *e, const Options *o);
 int compile_model(const Options *o, bool reports);
