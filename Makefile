@@ -24,7 +24,8 @@ endif
 
 # Before the first build, one line says what it lacks.
 EMULATOR ?=# what runs programs of the build: an emulator of CC's machine
-ifeq (,$(INSTALL)$(EMULATOR)$(wildcard $(B)/attnc)$(filter $(NO_BUILD),$(GOALS)))
+HOST ?= $(B)# or the folder with these programs as this machine runs them
+ifeq (,$(INSTALL)$(EMULATOR)$(filter-out $(B),$(HOST))$(wildcard $(B)/attnc)$(filter $(NO_BUILD),$(GOALS)))
 MISSING := $(shell CC='$(CC)' sh tests/install.sh have)
 endif
 ifneq (,$(MISSING))
@@ -72,7 +73,7 @@ OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 # what makes C of a spec
 MODEL   := $(foreach r,base tokenizer machine spec graph passes plan emit,\
              $(filter compiler/$(r)/%,$(SOURCES)))
-FUZZ    := spec tensors import vocab state records resume packed command
+FUZZ    := spec tensors import vocab state records resume packed shard command
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
            $(FUZZ:%=$(B)/tests/fuzz/%_test)
 
@@ -80,23 +81,24 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 # completion`, embedded in attnc when it is built.
 EMBEDDED := $(wildcard compiler/cli/command/attnc.* compiler/emit/kernels/*.c \
               runtime/handle/*.[ch] runtime/program/*.[ch] runtime/search/*.[ch] runtime/text/*.c) $(wildcard runtime/weights/packed.[ch]) \
-            $(addprefix runtime/base/,batch.c batch.h check.c check.h compiled_model.h cores.c \
+            $(addprefix runtime/base/,batch.c batch.h check.c check.h comm.h compiled_model.h cores.c \
               generate.h hash.c math.c memory.c memory.h pool.c pool.h system.h) \
             $(addprefix runtime/options/,descriptor.c descriptor.h option_hints.c \
               search_settings.c search_settings.h settings.h words.c) \
-            $(addprefix runtime/text/,chat.h decode.h encoding.h growing_text.h input_lines.h text.h) \
+            $(addprefix runtime/text/,chat.h decode.h encoding.h growing_text.h input_lines.h shard_record.h text.h text_task.h) \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine. What is
 # worth vectors is written in them; a rest of a row is not.
 MACHINES_x86_64  := x86-64-v4 x86-64-v4+avx512vnni x86-64-v3 x86-64-v3+avxvnni x86-64-v2
 MACHINES_aarch64 := armv8.2-a+dotprod armv8-a
+KERNEL_CC ?= $(CC)
 ARCH     := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2> /dev/null)))
 MACHINES := $(or $(MACHINES_$(ARCH)),generic)
 KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,$(addprefix emit/,text/writer tile/kernel_pieces text/embedded \
               tile/kernelset tile/tile tile/needs) \
-              machine/cpu machine/target plan/epilogue spec/fields/activation_words \
+              machine/cpu machine/target plan/epilogue spec/fields/activation_words spec/values/arithmetic \
               $(addprefix base/,arena end buffer color diag index messages terminal)) \
             $(patsubst %,$(B)/runtime/%.o,base/fault base/hash options/words weights/formats \
               $(addprefix files/,files file_kinds guard looks)) $(B)/embedded.o
@@ -120,18 +122,33 @@ $(B)/libattnc.a: $(OBJECTS) $(B)/embedded.o $(KERNELS)
 	@rm -f $@
 	$(Q)ar rcs $@ $^
 
-# The library, with a libtcc that is position-independent (bindings/libtcc.sh).
-lib: $(B)/libattnc.so ## attnc as a library, build/libattnc.so
+LIBTCC ?= $(B)/libtcc.a
+# The library, with a libtcc that is position-independent. It has the command
+# too, as attnc_main(), so that a wheel holds its code once.
+lib: $(B)/libattnc.so $(B)/static/libattnc.a ## attnc as a library, build/libattnc.so
 $(B)/libtcc.a:
 	$(call say,BUILD $@)
-	@sh bindings/libtcc.sh $@
-$(B)/libattnc.so: $(B)/libattnc.a $(B)/libtcc.a compiler/library/attnc.map
+	@sh bindings/libraries.sh $(B) tcc
+$(B)/attnc_main.o: compiler/main.c
+	$(call say,CC $<)
+	$(Q)$(COMPILE) -Dmain=attnc_main -Wno-missing-prototypes -fvisibility=default -MMD -MP -c -o $@ $<
+$(B)/libattnc.so: $(B)/attnc_main.o $(B)/libattnc.a $(LIBTCC) compiler/library/attnc.map
 	$(call say,LINK $@)
-	$(Q)$(COMPILE) -shared -Wl,-soname,libattnc.so.1 -Wl,-Bsymbolic -Wl,-z,defs \
+	$(Q)$(COMPILE) -shared -Wl,-soname,libattnc.so.1 -Wl,-Bsymbolic -Wl,-z,defs $(LDFLAGS) \
 	    -Wl,--version-script=compiler/library/attnc.map -Wl,--compress-debug-sections=zlib \
-	    -o $@ -Wl,--whole-archive $(B)/libattnc.a -Wl,--no-whole-archive $(B)/libtcc.a \
+	    -o $@ $< -Wl,--whole-archive $(B)/libattnc.a -Wl,--no-whole-archive $(LIBTCC) \
 	    $(filter-out -ltcc,$(LDLIBS))
 	@ln -sf libattnc.so $@.1
+# For programs that are linked with it statically: one object, whose only global
+# names are those of attnc.h.
+$(B)/static/libattnc.a: $(B)/libattnc.a $(LIBTCC)
+	$(call say,AR $@)
+	@mkdir -p $(@D) && rm -f $@
+	$(Q)ld -r -o $(@D)/attnc.o --whole-archive $< --no-whole-archive $(LIBTCC)
+	$(Q)objcopy --compress-debug-sections=zlib --wildcard --keep-global-symbol='attnc_*' $(@D)/attnc.o
+	$(Q)ar rcs $@ $(@D)/attnc.o
+wheel: ## the Python package for x86_64 and arm64, build/wheel/*.whl
+	@sh bindings/wheel.sh
 
 $(B)/%.o: %.c
 	$(call say,CC $<)
@@ -142,9 +159,9 @@ $(B)/embed: compiler/base/embed.c
 	$(call say,LINK $@)
 	@mkdir -p $(@D)
 	$(Q)$(LINK) -o $@ $<
-$(B)/embedded.c: $(B)/embed $(EMBEDDED)
+$(B)/embedded.c: $(HOST)/embed $(EMBEDDED)
 	$(call say,EMBED $@)
-	$(Q)$(EMULATOR) $(B)/embed $(EMBEDDED) > $@
+	$(Q)$(EMULATOR) $(HOST)/embed $(EMBEDDED) > $@
 $(B)/embedded.o: $(B)/embedded.c
 	$(call say,CC $<)
 	$(Q)$(CC) -std=c11 -fPIC -fvisibility=hidden -c -o $@ $<
@@ -152,17 +169,17 @@ $(B)/embedded.o: $(B)/embedded.c
 $(B)/kernelset: $(STAGE1)
 	$(call say,LINK $@)
 	$(Q)$(LINK) -o $@ $^ -lxxhash -lm
-$(B)/kernels/%.c: $(B)/kernelset
+$(B)/kernels/%.c: $(HOST)/kernelset
 	$(call say,EMIT $@)
 	@mkdir -p $(@D)
-	$(Q)$(EMULATOR) $(B)/kernelset $* > $@
+	$(Q)$(EMULATOR) $(HOST)/kernelset $* > $@
 # Kernels take as long to compile as the rest of attnc, and no CFLAGS: another
 # folder copies the object of build/ if the text and the compiler are the same.
 $(B)/kernels/%.o: $(B)/kernels/%.c
 	$(call say,CC $<)
-	$(Q)grep -qsxF 'CC=$(CC)' build/flags && cmp -s $< build/kernels/$*.c && \
+	$(Q)grep -qsxF 'CC=$(KERNEL_CC)' build/flags && cmp -s $< build/kernels/$*.c && \
 	    [ build/kernels/$*.o -nt build/kernels/$*.c ] && cp build/kernels/$*.o $@ 2> /dev/null || \
-	    $(CC) -O2 -std=c11 $(if $(filter-out generic,$*),-march=$(if $(filter x86%,$*),$(subst +, -m,$*),$*)) \
+	    $(KERNEL_CC) -O2 -std=c11 $(if $(filter-out generic,$*),-march=$(if $(filter x86%,$*),$(subst +, -m,$*),$*)) \
 	    -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC -fvisibility=hidden \
 	    -fno-tree-vectorize -c -o $@ $<
 
@@ -248,7 +265,8 @@ fuzz-faults: ## does the fuzzing find a bound that is missing? one a target
 planted: $(FUZZ:%=$(F)/%)
 	@B='$(B)' F='$(F)' COMPILE='$(COMPILE)' LINK='$(LINK_FUZZ)' \
 	    LDLIBS='$(LDLIBS)' sh tests/fuzz/faults.sh $(ONLY)
-TSAN := $(patsubst %,build/tsan/tests/%_test,runtime/pool backend/jit library/library)
+TSAN := $(patsubst %,build/tsan/tests/%_test,runtime/pool backend/jit library/library \
+          library/library_answers library/library_attention library/library_tiers)
 check-tsan: ## tests of threads under ThreadSanitizer, in build/tsan
 	@$(MAKE) B=build/tsan OPT=-O1 CFLAGS='-g -fsanitize=thread' $(TSAN)
 	$(foreach t,$(TSAN),$(t) &&) true
@@ -263,12 +281,22 @@ check-arm: ## tests of kernels in NEON, emulated by qemu, in build/aarch64
 # in a chroot of debootstrap, as root; KEEP=1 leaves it in build/bare
 check-bare: ## make demo, README's first lines and make test on a bare Debian
 	@sh tests/bare.sh
+# installs Slurm if it is missing, as root; KEEP=1 leaves its files
+check-slurm: $(B)/attnc ## the array job of docs/distributed.md on a Slurm of one node
+	@B=$(B) sh tests/slurm.sh
+# LINES=100000; KILLS=5; SEED=2: other lines and moments; COUNTS='1 64': so many shards
+check-shards: $(B)/attnc ## 100,000 lines in 1 to 64 shards, killed and resumed
+	@B=$(B) CC='$(CC)' LINES=$(LINES) KILLS=$(KILLS) SEED=$(SEED) COUNTS='$(COUNTS)' sh tests/shards.sh
 # what takes too long for each submission; the first that fails ends it
-nightly: ## long fuzzing, all random specs, the second implementation, a bare Debian: takes hours
+# KILLS=100; SEED=2: other moments
+check-ranks: $(B)/attnc ## one rank of a job of mpirun killed or stopped at random moments
+	@B=$(B) KILLS=$(KILLS) SEED=$(SEED) sh tests/rank_kills.sh
+nightly: ## long fuzzing, all random specs, the second implementation, shards, a bare Debian: takes hours
 	$(MAKE) fuzz
 	$(MAKE) fuzz-faults
 	$(MAKE) check-asan
 	$(MAKE) check-reference N=2000
+	$(MAKE) check-shards
 	$(MAKE) check-bare
 	$(MAKE) test-full
 # At -O2, which some warnings need: -Warray-bounds, -Wstringop-overflow. Prebuilt
@@ -418,7 +446,7 @@ help: ## this list
 # build/bare holds a whole system, with folders such as /etc/cron.d
 -include $(filter-out $(B)/bare/%,$(wildcard \
     $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d))
-.PHONY: all install uninstall man mutants test test-fast test-full check-asan check-tsan check-gcc check-arm check-bare nightly \
+.PHONY: all install lib wheel uninstall man mutants test test-fast test-full check-asan check-tsan check-gcc check-arm check-bare check-ranks check-shards check-slurm nightly \
         check-sentences demo demo-embed bench \
         bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted warned \
         families-golden check-imports check-families check-gru check-reference check-reference-torch check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \

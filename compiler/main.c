@@ -55,8 +55,9 @@ static int run_command(Arena *a, int argc, char **argv)
         return print_version();
     if (common.quiet)
         quiet();
-    const void *options = options_parse(a, c, argc - 2, argv + 2);
-    const int code = report_print(common.output, run[c - commands], options);
+    const Options *options = options_parse(a, c, argc - 2, argv + 2);
+    const char *to = writes_itself(options) ? NULL : common.output;
+    const int code = report_print(to, run[c - commands], options);
     /* an output that is an input counts as usage, whoever reports it */
     return code == ExitInput && guard_refused() ? ExitUsage : code;
 }

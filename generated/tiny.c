@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 9dc9593494dbacfd by
+ * from the spec of hash 4ee4c254c51a28af by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (here model.c), or to make it a program:
@@ -52,6 +52,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -64,9 +65,13 @@
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
-#include <linux/futex.h>
 #include <sched.h>
+#ifndef ATTNC_NO_FUTEX
+#define ATTN_FUTEX /* without this, idle threads wait on a condition variable \
+                    */
+#include <linux/futex.h>
 #include <sys/syscall.h>
+#endif
 #endif
 #if !defined __STDC_NO_ATOMICS__ && !defined __TINYC__
 #define ATTN_ATOMICS /* without this there is only one thread */
@@ -171,8 +176,8 @@ struct weights {
 
 /* The header has comments on the public types. */
 
-#ifndef ATTN_BATCH_1
-#define ATTN_BATCH_1
+#ifndef ATTN_BATCH_2
+#define ATTN_BATCH_2
 
 enum {
     ATTN_PAGE = 64,
@@ -188,6 +193,7 @@ struct attn_parallel {
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
+    const struct attn_comm *comm;
 };
 
 struct attn_batch {
@@ -242,8 +248,9 @@ struct encode {
     const struct attn_batch *b;
     const void *layer_weights;
     float *cross;                    /* the same of a cross cache */
-    const struct steps *steps;       /* current steps, */
-    int64_t row, rows;               /* for `rows` rows from `row` on */
+    const struct steps *steps;       /* the current steps */
+    int64_t row, rows;               /* these are for `rows` rows from
+                                        `row` on */
     int64_t block_rows;              /* as in struct steps; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
@@ -267,8 +274,9 @@ struct decode {
     const void *layer_weights;
     float *self;                     /* this layer in page 0 of its cache */
     float *cross;                    /* the same of a cross cache */
-    const struct steps *steps;       /* current steps, */
-    int64_t row, rows;               /* for `rows` rows from `row` on */
+    const struct steps *steps;       /* the current steps */
+    int64_t row, rows;               /* these are for `rows` rows from
+                                        `row` on */
     int64_t block_rows;              /* as in struct steps; never 0 */
     float *x;                        /* 32 floats a row */
     float *self_attn_qkv;            /* 96 floats a row */
@@ -1231,21 +1239,6 @@ INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
     rows_add(sum, mr, nr, a, of->lda, w);
 }
 
-INLINE void float_products(tile_sums sum, int mr, int nr, int does,
-                           tile_read *read, int bytes,
-                           const struct tile_operands *of)
-{
-    const char *b = (const char *)of->b, *next = (const char *)of->next;
-    const char *const end = b + 16 * bytes * of->k;
-    const float *a = (const float *)of->a;
-    ROLLED
-    for (; b < end; b += 16 * bytes) { /* without a counter */
-        next = tile_fetch(mr, nr, does, next, of->ldb * bytes,
-                          of->ahead * bytes);
-        float_step(sum, mr, nr, read, of, a++, b);
-    }
-}
-
 INLINE v f32_read(const void *b, int64_t at)
 {
     return v_load_aligned((const float *)b + at);
@@ -1254,7 +1247,14 @@ INLINE v f32_read(const void *b, int64_t at)
 INLINE void f32_products(tile_sums sum, int mr, int nr, int does,
                          const struct tile_operands *of)
 {
-    float_products(sum, mr, nr, does, f32_read, 4, of);
+    const float *b = (const float *)of->b, *const end = b + 16 * of->k;
+    const char *next = (const char *)of->next;
+    const float *a = (const float *)of->a;
+    ROLLED
+    for (; b < end; b += 16) { /* without a counter */
+        next = tile_fetch(mr, nr, does, next, of->ldb * 4, of->ahead * 4);
+        float_step(sum, mr, nr, f32_read, of, a++, b);
+    }
 }
 
 /* Computes act(sums + bias) + r, each part if the tile has it. */
@@ -2478,8 +2478,8 @@ static void bind_weights(void *bound, const void *packed)
 
 /* ----------------------------------------------------- a compiled model --- */
 
-#ifndef ATTN_MODEL_2
-#define ATTN_MODEL_2
+#ifndef ATTN_MODEL_3
+#define ATTN_MODEL_3
 
 enum {
     ATTN_ENCODER_DECODER = 0,
@@ -2504,7 +2504,8 @@ enum {
     ATTN_ERROR_ALIGNED = -13,
     ATTN_ERROR_FINITE = -14,
     ATTN_ERROR_PAIR = -15,
-    ATTN_ERROR_FIXED = -16
+    ATTN_ERROR_FIXED = -16,
+    ATTN_ERROR_RANKS = -17
 };
 enum { ATTN_MOST = (1 << 29) - 1 };
 
@@ -2527,6 +2528,7 @@ struct attn_model {
     int64_t class_token;
     int64_t types;
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
+    int64_t fixed_ranks;
     int64_t output_columns;
     int64_t output_pooled;
     int64_t weights_bytes;
@@ -2857,22 +2859,38 @@ struct attn_restore_request { /* arguments for restoring a stream */
     int64_t memory_bytes;
 };
 
-/* score.h: log-probabilities of a given target. */
+/* score.h: the rows that a decoder gives for known tokens, and from them the
+ * log-probabilities of a given target. */
 
-struct attn_score_request { /* source and target, with memory to score it */
+/* Limits of pairs that are scored together: so many, and no pair is added to so
+ * many tokens. */
+enum { ATTN_SCORE_PAIRS = 32, ATTN_SCORE_TOKENS = 2048 };
+
+struct attn_score_pair {   /* a source, or a decoder's prompt, and a target */
+    const int32_t *source; /* [source_n] */
+    int64_t source_n;
+    const int32_t *target; /* [target_n], with the end token. The decoder does
+                            * not read the last one */
+    int64_t target_n;
+    int64_t rows; /* number of rows that are given, of those that the decoder
+                   * reads the last; 0: target_n */
+};
+
+struct attn_score_request { /* pairs, with memory to score them */
     const struct attn_model *model;
     const void *bound;
     int32_t start;         /* start token; -1: none */
-    const int32_t *source; /* [source_n] the source, or a decoder's prompt */
-    int64_t source_n;      /* number of tokens in source[] */
-    const int32_t *prefix; /* [prefix_n] tokens forced before the target, not
+    const int32_t *prefix; /* [prefix_n] tokens forced before each target, not
                             * scored */
     int64_t prefix_n;      /* number of tokens in prefix[] */
-    const int32_t *target; /* [target_n] the target, with the end token */
-    int64_t target_n;      /* number of tokens in target[] */
+    const struct attn_score_pair *pair; /* [pairs] */
+    int64_t pairs;
     const struct attn_parallel *parallel; /* NULL: one thread */
     void *memory;
-    int64_t bytes; /* at least attn_score_bytes() */
+    int64_t bytes;          /* at least attn_score_bytes() */
+    float *log_probability; /* [target_n of all pairs] of each target token,
+                             * written; NAN if no token can be chosen from its
+                             * logits */
 };
 
 /* packed.h: the file of packed weights and vocabularies. */
@@ -4635,6 +4653,13 @@ ATTN_API int64_t attn_cores(void);
 /* Returns the number of processors that the text of a cpu.max file grants; 0:
  * no limit. */
 ATTN_API int64_t attn_cores_granted(const char *cpu_max);
+#ifdef __linux__
+/* Returns the smallest number of processors that a control group in the file
+ * `groups`, such as /proc/self/cgroup, grants, or a group above one; 0: no
+ * limit. The groups of version 2 are folders below `mount`, those of version 1
+ * folders below `mount`/cpu. */
+ATTN_API int64_t attn_cores_of_groups(const char *groups, const char *mount);
+#endif
 
 #endif
 
@@ -4665,29 +4690,75 @@ ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 }
 
 #ifdef __linux__
-/* Returns the smallest grant of the process's control group and of the groups
- * above it; 0: no limit. */
+enum { CORES_PATH = 4096 };
+
+/* Returns the grant of a group in this folder; 0: no limit. cpu.max is a file
+ * of version 2; version 1 has a file for each of its numbers, and -1 us is no
+ * limit. */
+static int64_t cores_of_folder(const char *folder)
+{
+    char path[CORES_PATH + 128], grant[64], period[24];
+    snprintf(path, sizeof path, "%s/cpu.max", folder);
+    if (cores_line(path, grant, sizeof grant))
+        return attn_cores_granted(grant);
+    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
+    if (!cores_line(path, grant, sizeof grant - sizeof period))
+        return 0;
+    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
+    if (!cores_line(path, period, sizeof period))
+        return 0;
+    strcat(grant, period);
+    return attn_cores_granted(grant);
+}
+
+/* Returns where the groups of a line of /proc/self/cgroup are, such as
+ * "4:cpu,cpuacct:/a" or, in version 2, "0::/a": a folder below the mount point.
+ * NULL: the line is of a controller that limits no cores. */
+static const char *cores_hierarchy(const char *line)
+{
+    const char *at = strchr(line, ':');
+    if (!at || strncmp(line, "0::", 3) == 0)
+        return at ? "" : NULL;
+    for (at++; *at && *at != ':'; at += *at == ',') {
+        const size_t n = strcspn(at, ",:");
+        if (n == 3 && strncmp(at, "cpu", n) == 0)
+            return "/cpu";
+        at += n;
+    }
+    return NULL;
+}
+
+ATTN_API int64_t attn_cores_of_groups(const char *groups, const char *mount)
+{
+    char line[CORES_PATH], folder[CORES_PATH + 64];
+    int64_t least = 0;
+    FILE *f = fopen(groups, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *hierarchy = cores_hierarchy(line);
+        char *group = strchr(line, '/');
+        if (!hierarchy || !group)
+            continue;
+        group[strcspn(group, "\n")] = '\0';
+        char *end = group + strlen(group);
+        while (end) {
+            *end = '\0';
+            snprintf(folder, sizeof folder, "%s%s%s", mount, hierarchy, group);
+            const int64_t n = cores_of_folder(folder);
+            if (n > 0 && (n < least || least == 0))
+                least = n;
+            end = strrchr(group, '/');
+        }
+    }
+    if (f)
+        fclose(f);
+    return least;
+}
+
+/* Returns the smallest grant of the process's control groups and of the groups
+ * above them; 0: no limit. */
 static int64_t cores_of_group(void)
 {
-    enum { BYTES = 4096 };
-    char line[BYTES], path[BYTES + 64];
-    int64_t least = 0;
-    if (!cores_line("/proc/self/cgroup", line, sizeof line)
-        || strncmp(line, "0::/", 4) != 0)
-        return 0;
-    char *group = line + 3;
-    group[strcspn(group, "\n")] = '\0';
-    for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
-        char grant[64];
-        *end = '\0';
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
-        if (!cores_line(path, grant, sizeof grant))
-            continue;
-        const int64_t n = attn_cores_granted(grant);
-        if (n > 0 && (n < least || least == 0))
-            least = n;
-    }
-    return least;
+    return attn_cores_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
 }
 
 /* Returns the first processor of the core to which `cpu` belongs. */
@@ -4743,8 +4814,9 @@ ATTN_API int64_t attn_cores(void)
  * its own part.
  *
  * An idle thread polls for work for 50 us, then sleeps on a futex (on systems
- * without one, on a condition variable). So it stays awake between the steps of
- * a model, and costs nothing while the model waits for its next input. */
+ * without one, and with -DATTNC_NO_FUTEX, on a condition variable). So it stays
+ * awake between the steps of a model, and costs nothing while the model waits
+ * for its next input. */
 
 #ifdef ATTN_ATOMICS
 enum { POOL_SPIN = 50, POOL_STACK = 1 << 20, POOL_LINE = 64 }; /* us, bytes */
@@ -4771,7 +4843,7 @@ struct attn_pool {
     atomic_uint waiting; /* 1: the caller sleeps until left is 0 */
     _Alignas(POOL_LINE) atomic_int busy;
     atomic_int closing;
-#ifndef __linux__
+#ifndef ATTN_FUTEX
     pthread_mutex_t mutex;
     pthread_cond_t changed;
 #endif
@@ -4779,7 +4851,7 @@ struct attn_pool {
 
 /* ---- waiting ---- */
 
-#ifdef __linux__
+#ifdef ATTN_FUTEX
 static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
 {
     (void)p;
@@ -4961,7 +5033,7 @@ ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
     if (!p)
         return NULL;
     memset(p, 0, sizeof *p);
-#ifndef __linux__
+#ifndef ATTN_FUTEX
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->changed, NULL);
 #endif
@@ -4975,7 +5047,9 @@ ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
     pthread_attr_destroy(&attributes);
     if (error)
         p->refused = strerror(error);
-    p->parallel = (struct attn_parallel){ p->started + 1, p, pool_run };
+    p->parallel.parts = p->started + 1;
+    p->parallel.pool = p;
+    p->parallel.run = pool_run;
     return p;
 }
 
@@ -4987,7 +5061,7 @@ ATTN_API void attn_pool_close(struct attn_pool *p)
     pool_announce(p);
     for (int64_t i = 0; i < p->started; i++)
         pthread_join(p->thread[i], NULL);
-#ifndef __linux__
+#ifndef ATTN_FUTEX
     pthread_cond_destroy(&p->changed);
     pthread_mutex_destroy(&p->mutex);
 #endif
@@ -5071,6 +5145,7 @@ static const char *const check_texts[] = {
     "the model's results are not finite: check the weights",
     "the vocabulary has no template for pairs of texts",
     "a number of rows or sequences other than the one that the code is for",
+    "a number of ranks other than the one that the code is for",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 
@@ -5122,10 +5197,23 @@ ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
     return 0;
 }
 
-ATTN_API int attn_check_parallel(const struct attn_parallel *p)
+/* Checks the number of ranks; the model divides itself among no other. */
+static int check_comm(const struct attn_model *m, const struct attn_comm *comm)
+{
+    if (!comm)
+        return 0;
+    (void)m;
+    return ATTN_ERROR_RANKS;
+}
+
+ATTN_API int attn_check_parallel(const struct attn_model *m,
+                                 const struct attn_parallel *p)
 {
     if (!p)
         return 0;
+    const int wrong = check_comm(m, p->comm);
+    if (wrong)
+        return wrong;
     if (p->parts > 1 && !p->run)
         return ATTN_ERROR_NULL;
     return attn_check_count(p->parts, 0, ATTN_MOST);
@@ -5358,7 +5446,7 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     struct batch_room unused;
     if (!b)
         return ATTN_ERROR_NULL;
-    int wrong = attn_check_parallel(b->parallel);
+    int wrong = attn_check_parallel(m, b->parallel);
     if (wrong)
         return wrong;
     if (b->rows < 0 || b->rows > ATTN_MOST)
@@ -5524,7 +5612,7 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
         return ATTN_ERROR_ID;
     if (!attn_sampling_fits(&o->sampling))
         return ATTN_ERROR_OPTION;
-    int wrong = attn_check_parallel(o->parallel);
+    int wrong = attn_check_parallel(m, o->parallel);
     if (wrong == 0)
         wrong = attn_check_ids(o->ends, o->ends_count, vocab);
     if (wrong == 0)
@@ -6216,6 +6304,8 @@ ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
     int wrong = attn_stream_check(s);
     if (wrong)
         return wrong;
+    if (s->o.parallel && s->o.parallel->comm)
+        return ATTN_ERROR_RANKS; /* it has the keys of some heads */
     return state_size(s->model, s->n, s->read, s->room->source_rows);
 }
 
@@ -6366,189 +6456,350 @@ ATTN_API int attn_state_restore(struct attn_stream *s,
     return wrong;
 }
 
-/* score.c: log-probabilities of a given output. The decoder reads the output in
- * chunks of up to SCORE_ROWS rows, so that the logits take little memory. */
+/* score.c: what a decoder computes for known tokens. The sources of all pairs
+ * are encoded in one call. Then the decoder reads the tokens of one pair after
+ * the other, a limited number of rows in a call, so that the logits take little
+ * memory. No row is padding. */
 
-enum { SCORE_ROWS = 64 };
-
-struct score {
-    struct attn_cache self, cross;
-    int32_t *ids, *select, *start, *source_start;
-    float *logits; /* [SCORE_ROWS][target_vocab] logits of a chunk */
-    void *arena;
-    int64_t rows;  /* number of rows that the decoder reads */
-    int64_t first; /* the row whose logits predict the first target token */
+enum {
+    SCORE_LEAST = 64,     /* rows that the decoder reads at once: at least, */
+    SCORE_MOST = 256,     /* at most, */
+    SCORE_BYTES = 1 << 22 /* and in between, such that logits have so many
+                           * bytes */
 };
 
-/* Lays out memory for the start token, the source (a decoder's prompt), the
- * forced tokens and the target, up to the model's number of positions. */
-static void score_lay_out(struct score *s, const struct attn_score_request *r,
-                          struct attn_memory *at)
+struct score {
+    const struct attn_score_request *r;
+    struct attn_cache self, cross;
+    int64_t rows;    /* maximum rows of a call of the decoder */
+    int64_t sources; /* number of rows of all sources; 0: no encoder */
+    int64_t given;   /* number of rows given so far */
+    int32_t *ids, *start, *past, *select, *source, *source_rows;
+    float *output; /* [rows][output_columns] of a call */
+    void *arena;
+};
+
+/* ---- sizes ---- */
+
+static int score_encodes(const struct attn_score_request *r)
 {
+    return r->model->kind == ATTN_ENCODER_DECODER;
+}
+
+/* Returns the number of rows that the decoder reads for a pair. */
+static int64_t score_rows(const struct attn_score_request *r,
+                          const struct attn_score_pair *p)
+{
+    return (r->start >= 0) + (score_encodes(r) ? 0 : p->source_n) + r->prefix_n
+         + p->target_n - 1;
+}
+
+static int64_t score_given(const struct attn_score_pair *p)
+{
+    return p->rows > 0 ? p->rows : p->target_n;
+}
+
+/* Returns the maximum pairs of a request: one if the model has a fixed size. */
+ATTN_API int64_t attn_score_most(const struct attn_model *m)
+{
+    (void)m;
+    return ATTN_SCORE_PAIRS;
+}
+
+/* Returns the size of a cache: as many pages as the rows of all pairs need. A
+ * window needs fewer per pair, so each pair has those of the longest one. */
+static struct attn_cache_size score_cache(const struct score *s, int which)
+{
+    const struct attn_score_request *r = s->r;
+    int64_t longest = 0, pages = 0, windows = 0;
+
+    for (int64_t i = 0; i < r->pairs; i++) {
+        int64_t rows = r->pair[i].source_n;
+        if (which == ATTN_SELF)
+            rows = attn_min(score_rows(r, &r->pair[i]), r->model->max_target);
+        longest = attn_max(longest, rows);
+        pages += (rows + ATTN_PAGE - 1) / ATTN_PAGE;
+    }
+    for (int64_t c = 0; c < r->model->caches; c++)
+        windows += r->model->cache[c].window > 0;
+    const int64_t most = (longest + ATTN_PAGE - 1) / ATTN_PAGE;
+    return (struct attn_cache_size){
+        .which = which,
+        .slots = r->pairs,
+        .length = longest,
+        .spare = windows > 0 ? 0 : pages - most * r->pairs,
+        .rows = which == ATTN_SELF ? s->rows : 0,
+    };
+}
+
+/* Sets s->rows and s->sources. A pair that a later check refuses counts at most
+ * the model's number of positions. */
+static void score_size(struct score *s)
+{
+    const struct attn_score_request *r = s->r;
     const struct attn_model *m = r->model;
-    int64_t parts = attn_parts(r->parallel);
-    int64_t word = sizeof(int32_t);
-    int64_t rows = 1 + r->prefix_n + r->target_n;
-    if (m->kind == ATTN_DECODER)
-        rows += r->source_n;
-    rows = attn_min(rows, m->max_target);
-    int64_t part = attn_min(rows, SCORE_ROWS);
-    const struct attn_cache_size self = { ATTN_SELF, 1, rows, 0, part };
-    const struct attn_cache_size cross = { ATTN_CROSS, 1, r->source_n, 0, 0 };
+    const int64_t fit = SCORE_BYTES / 4 / m->output_columns;
+    const int64_t most = attn_max(attn_min(fit, SCORE_MOST), SCORE_LEAST);
+    int64_t rows = 0;
+
+    s->sources = 0;
+    for (int64_t i = 0; i < r->pairs; i++) {
+        rows += attn_min(score_rows(r, &r->pair[i]), m->max_target);
+        s->sources += score_encodes(r) ? r->pair[i].source_n : 0;
+    }
+    s->rows = attn_min(rows, attn_min(most, attn_cache_rows(m)));
+}
+
+static void score_lay_out(struct score *s, struct attn_memory *at)
+{
+    const struct attn_score_request *r = s->r;
+    const struct attn_model *m = r->model;
+    const int64_t word = sizeof(int32_t), n = r->pairs;
+    const int64_t parts = attn_parts(r->parallel);
+
+    score_size(s);
+    const struct attn_cache_size self = score_cache(s, ATTN_SELF);
+    const struct attn_cache_size cross = score_cache(s, ATTN_CROSS);
     attn_cache_take(&s->self, m, &self, at);
-    if (m->kind == ATTN_ENCODER_DECODER)
+    if (score_encodes(r))
         attn_cache_take(&s->cross, m, &cross, at);
-    s->ids = attn_take(at, rows, word);
-    s->select = attn_take(at, part, word);
-    s->start = attn_take(at, 2, word);
-    s->source_start = attn_take(at, 2, word);
-    s->logits = attn_take(at, part, m->target_vocab * (int64_t)sizeof(float));
+    s->ids = attn_take(at, attn_max(s->rows, s->sources), word);
+    s->select = attn_take(at, s->rows, word);
+    s->start = attn_take(at, n + 1, word);
+    s->past = attn_take(at, n, word);
+    s->source = attn_take(at, n, word);
+    s->source_rows = attn_take(at, n, word);
+    s->output = attn_take(at, s->rows,
+                          m->output_columns * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
-    int64_t arena = m->arena_bytes(part, 1, parts);
-    if (m->kind == ATTN_ENCODER_DECODER)
+    int64_t arena = m->arena_bytes(s->rows, n, parts);
+    if (score_encodes(r))
         arena = attn_max(arena,
-                         m->arena_bytes(attn_max(r->source_n, 1), 1, parts));
+                         m->arena_bytes(attn_max(s->sources, 1), n, parts));
     s->arena = attn_take(at, arena, 1);
 }
 
-/* Returns the number of bytes needed. target_n includes the forced tokens. */
-ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
-                                  int64_t target_n,
-                                  const struct attn_parallel *parallel)
+/* Returns the number of bytes needed, or an error. Only the sizes of the pairs
+ * are read, not their tokens. */
+ATTN_API int64_t attn_score_bytes(const struct attn_score_request *r)
 {
+    const struct attn_model *m = r->model;
     struct attn_memory at;
-    struct attn_score_request r = { 0 };
-    struct score s;
+    struct score s = { .r = r };
+
     if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
         return ATTN_ERROR_KIND;
-    if (source_n < 0 || source_n > ATTN_MOST || target_n < 0
-        || target_n > ATTN_MOST)
+    if (r->pairs < 0 || r->pairs > ATTN_SCORE_PAIRS || r->prefix_n < 0
+        || r->prefix_n > ATTN_MOST)
         return ATTN_ERROR_COUNT;
-    int wrong = attn_check_parallel(parallel);
+    for (int64_t i = 0; i < r->pairs; i++) {
+        const struct attn_score_pair *p = &r->pair[i];
+        if (p->source_n < 0 || p->source_n > ATTN_MOST || p->target_n < 0
+            || p->target_n > ATTN_MOST)
+            return ATTN_ERROR_COUNT;
+    }
+    const int wrong = attn_check_parallel(m, r->parallel);
     if (wrong)
         return wrong;
-    r.model = m;
-    r.source_n = source_n;
-    r.target_n = target_n;
-    r.parallel = parallel;
     attn_memory_open(&at, NULL);
-    score_lay_out(&s, &r, &at);
-    if (at.used < 0)
-        return ATTN_ERROR_COUNT;
-    return attn_memory_bytes(&at);
+    score_lay_out(&s, &at);
+    return at.used < 0 ? ATTN_ERROR_COUNT : attn_memory_bytes(&at);
 }
 
-static int score_source(struct score *s, const struct attn_score_request *r,
-                        struct attn_batch *b)
+/* Checks the tokens and sizes of a pair. Returns 0 or an error. */
+ATTN_API int attn_score_check(const struct attn_score_request *r,
+                              const struct attn_score_pair *p)
 {
     const struct attn_model *m = r->model;
-    int64_t n = r->source_n;
-    int wrong = attn_check_ids(r->source, n, m->source_vocab);
-    if (wrong)
-        return wrong;
-    if (n < 1 || n > m->max_source)
-        return ATTN_ERROR_LENGTH;
-    if (m->input_width > 0)
-        return ATTN_ERROR_KIND;
-    if (attn_cache_grow(&s->cross, 0, n) < 0)
-        return ATTN_ERROR_ROOM;
-    s->source_start[0] = 0;
-    s->source_start[1] = (int32_t)n;
-    b->sequences = 1;
-    b->rows = n;
-    b->start = s->source_start;
-    b->ids = r->source;
-    attn_cache_bind(&s->cross, 0, b);
-    return attn_enter(m, r->bound, b, s->arena, 0);
-}
+    const int64_t rows = score_rows(r, p);
+    int wrong = attn_check_ids(p->target, p->target_n, m->target_vocab);
 
-/* Stores the tokens that the decoder reads: all but the last of the target. */
-static int score_fill(struct score *s, const struct attn_score_request *r)
-{
-    const struct attn_model *m = r->model;
-    int64_t lead = r->start >= 0, last = r->target_n - 1;
-    int wrong = attn_check_ids(r->target, r->target_n, m->target_vocab);
     if (wrong == 0)
         wrong = attn_check_ids(r->prefix, r->prefix_n, m->target_vocab);
+    if (wrong == 0)
+        wrong = attn_check_ids(p->source, p->source_n,
+                               score_encodes(r) ? m->source_vocab
+                                                : m->target_vocab);
     if (wrong)
         return wrong;
     if (r->start >= m->target_vocab)
         return ATTN_ERROR_ID;
-    if (m->kind == ATTN_DECODER) {
-        wrong = attn_check_ids(r->source, r->source_n, m->target_vocab);
-        if (wrong)
-            return wrong;
-        lead += r->source_n;
-    }
-    const int64_t before = lead;
-    lead += r->prefix_n;
-    if (lead == 0 || lead + last > m->max_target)
+    if (score_encodes(r) && m->input_width > 0)
+        return ATTN_ERROR_KIND;
+    if (score_encodes(r) && (p->source_n < 1 || p->source_n > m->max_source))
         return ATTN_ERROR_LENGTH;
-    if (r->start >= 0)
-        s->ids[0] = r->start;
-    for (int64_t i = r->start >= 0; i < before; i++)
-        s->ids[i] = r->source[i - (r->start >= 0)];
-    for (int64_t i = before; i < lead; i++)
-        s->ids[i] = r->prefix[i - before];
-    memcpy(s->ids + lead, r->target, (size_t)last * sizeof *r->target);
-    s->first = lead - 1;
-    s->rows = lead + last;
+    if (p->target_n < 1 || rows < score_given(p) || rows > m->max_target)
+        return ATTN_ERROR_LENGTH;
     return 0;
 }
 
-/* Reads n rows, starting at row `at`, and computes the logits of those that
- * precede a target token. Returns the number of these rows, or an error. */
-static int64_t score_rows(struct score *s, const struct attn_score_request *r,
-                          struct attn_batch *b, int64_t at, int64_t n)
+/* ---- calls of the model ---- */
+
+/* Encodes all sources. Returns 0 or an error. */
+static int score_sources(struct score *s)
 {
-    const int32_t source = 0, past = (int32_t)at;
-    const int32_t source_rows = (int32_t)r->source_n;
-    int64_t skipped = attn_min(attn_max(s->first - at, 0), n);
-    for (int64_t i = skipped; i < n; i++)
-        s->select[i - skipped] = (int32_t)i;
+    const struct attn_score_request *r = s->r;
+    struct attn_batch b = { .sequences = r->pairs,
+                            .start = s->start,
+                            .ids = s->ids,
+                            .parallel = r->parallel };
+
     s->start[0] = 0;
-    s->start[1] = (int32_t)n;
-    b->sequences = 1;
-    b->rows = n;
-    b->start = s->start;
-    b->ids = s->ids + at;
-    b->past = &past;
-    b->select = s->select;
-    b->selected = n - skipped;
-    attn_cache_bind(&s->self, 0, b);
-    b->source = &source;
-    b->source_rows = &source_rows;
-    b->output = s->logits;
-    int wrong = attn_enter(r->model, r->bound, b, s->arena, 1);
-    return wrong ? wrong : n - skipped;
+    for (int64_t i = 0; i < r->pairs; i++) {
+        const struct attn_score_pair *p = &r->pair[i];
+        if (attn_cache_grow(&s->cross, i, p->source_n) < 0)
+            return ATTN_ERROR_ROOM;
+        memcpy(s->ids + b.rows, p->source,
+               (size_t)p->source_n * sizeof *s->ids);
+        b.rows += p->source_n;
+        s->start[i + 1] = (int32_t)b.rows;
+        s->source_rows[i] = (int32_t)p->source_n;
+    }
+    attn_cache_bind(&s->cross, 0, &b);
+    return attn_enter(r->model, r->bound, &b, s->arena, 0);
 }
 
-/* Computes the log-probabilities of all target tokens in order. */
-static int score_target(struct score *s, const struct attn_score_request *r,
-                        struct attn_batch *b, float *log_probability)
+/* Copies n of the tokens that the decoder reads, which follow `past` others. */
+static void score_tokens(const struct attn_score_request *r,
+                         const struct attn_score_pair *p, int64_t past,
+                         int64_t n, int32_t *to)
 {
-    const struct attn_model *m = r->model;
-    const int64_t most = attn_min(SCORE_ROWS, attn_cache_rows(m));
-    int64_t done = 0, rows;
-    for (int64_t at = 0; at < s->rows; at += most) {
-        rows = attn_min(s->rows - at, most);
-        if (attn_cache_grow(&s->self, 0, rows) < 0)
-            return ATTN_ERROR_ROOM;
-        rows = score_rows(s, r, b, at, rows);
-        if (rows < 0)
-            return (int)rows;
-        for (int64_t i = 0; i < rows; i++) {
-            const float *logits = s->logits + i * m->target_vocab;
-            if (!attn_logits_finite(logits, m->target_vocab))
-                return ATTN_ERROR_FINITE;
-            float sum = m->log_sum_exp(logits, m->target_vocab);
-            log_probability[done + i] =
-                attn_log_probability(logits[r->target[done + i]], sum);
-        }
-        done += rows;
+    const int32_t *const part[] = { &r->start, p->source, r->prefix,
+                                    p->target };
+    const int64_t size[] = { r->start >= 0, score_encodes(r) ? 0 : p->source_n,
+                             r->prefix_n, p->target_n - 1 };
+
+    for (int i = 0; i < 4; i++) {
+        const int64_t k = attn_min(attn_max(size[i] - past, 0), n);
+        if (k > 0)
+            memcpy(to, part[i] + past, (size_t)k * sizeof *to);
+        past = attn_max(past - size[i], 0);
+        to += k;
+        n -= k;
     }
+}
+
+/* Adds n rows of a pair, which follow `past` others, to a call of the decoder.
+ * Returns 0 or an error. */
+static int score_add(struct score *s, struct attn_batch *b, int64_t pair,
+                     int64_t past, int64_t n)
+{
+    const struct attn_score_pair *p = &s->r->pair[pair];
+    const int64_t first = score_rows(s->r, p) - score_given(p);
+
+    if (attn_cache_grow(&s->self, pair, n) < 0)
+        return ATTN_ERROR_ROOM;
+    score_tokens(s->r, p, past, n, s->ids + b->rows);
+    for (int64_t i = attn_max(first - past, 0); i < n; i++) {
+        s->select[b->selected] = (int32_t)(b->rows + i);
+        b->selected++;
+    }
+    s->past[b->sequences] = (int32_t)past;
+    s->source[b->sequences] = (int32_t)pair;
+    b->rows += n;
+    b->sequences++;
+    s->start[b->sequences] = (int32_t)b->rows;
     return 0;
+}
+
+/* Stores the log-probability of the target token that a row precedes, or the
+ * row itself if these are asked for. */
+static void score_token(struct score *s, const struct attn_score_pair *p,
+                        int64_t i, const float *logits)
+{
+    const struct attn_model *m = s->r->model;
+
+    float *to = s->r->log_probability + s->given;
+    *to = NAN;
+    if (attn_logits_finite(logits, m->target_vocab))
+        *to = attn_log_probability(logits[p->target[i]],
+                                   m->log_sum_exp(logits, m->target_vocab));
+}
+
+/* Gives the rows of a call, whose first pair is `pair`. */
+static void score_give(struct score *s, const struct attn_batch *b,
+                       int64_t pair)
+{
+    const int64_t columns = s->r->model->output_columns;
+    int64_t part = 0;
+
+    for (int64_t i = 0; i < b->selected; i++) {
+        const float *row = s->output + i * columns;
+        while (b->select[i] >= b->start[part + 1])
+            part++;
+        const struct attn_score_pair *p = &s->r->pair[pair + part];
+        const int64_t at = b->past[part] + b->select[i] - b->start[part];
+        score_token(s, p, at - (score_rows(s->r, p) - p->target_n), row);
+        s->given++;
+    }
+}
+
+/* Reads the next rows, beginning with row *row of *pair, and moves both behind
+ * them. Returns 0 or an error. */
+static int score_chunk(struct score *s, int64_t *pair, int64_t *row)
+{
+    const struct attn_score_request *r = s->r;
+    const int64_t first = *pair;
+    struct attn_batch b = { .start = s->start,
+                            .ids = s->ids,
+                            .past = s->past,
+                            .select = s->select,
+                            .source = s->source,
+                            .source_rows = s->source_rows,
+                            .output = s->output,
+                            .parallel = r->parallel };
+    int wrong = 0;
+
+    s->start[0] = 0;
+    while (*pair < r->pairs && b.rows < s->rows && wrong == 0) {
+        const int64_t left = score_rows(r, &r->pair[*pair]) - *row;
+        const int64_t n = attn_min(left, s->rows - b.rows);
+        wrong = score_add(s, &b, *pair, *row, n);
+        *row += n;
+        if (n == left) {
+            (*pair)++;
+            *row = 0;
+        }
+    }
+    if (wrong)
+        return wrong;
+    attn_cache_bind(&s->self, first, &b);
+    if (score_encodes(r))
+        attn_cache_bind(&s->cross, 0, &b);
+    wrong = attn_enter(r->model, r->bound, &b, s->arena, 1);
+    if (wrong == 0)
+        score_give(s, &b, first);
+    return wrong;
+}
+
+/* Scores all pairs, whose tokens go through the model together. The bits of a
+ * pair do not depend on the others. Returns 0 or an error. */
+ATTN_API int attn_score_pairs(const struct attn_score_request *r)
+{
+    const int64_t need = attn_score_bytes(r);
+    struct attn_memory at;
+    struct score s = { .r = r };
+    int64_t pair = 0, row = 0;
+    int wrong = 0;
+
+    if (need < 0)
+        return (int)need;
+    if (!r->bound || !r->memory)
+        return ATTN_ERROR_NULL;
+    if (need > r->bytes)
+        return ATTN_ERROR_ROOM;
+    for (int64_t i = 0; i < r->pairs && wrong == 0; i++)
+        wrong = attn_score_check(r, &r->pair[i]);
+    if (wrong)
+        return wrong;
+    attn_memory_open(&at, r->memory);
+    score_lay_out(&s, &at);
+    if (score_encodes(r) && r->pairs > 0)
+        wrong = score_sources(&s);
+    while (wrong == 0 && pair < r->pairs)
+        wrong = score_chunk(&s, &pair, &row);
+    return wrong;
 }
 
 /* Completes a target. Appends the end token, if there is one; (*target)[] must
@@ -6570,39 +6821,6 @@ ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
         return target_n;
     *target += n;
     return target_n - n;
-}
-
-/* Computes the log-probability of each target token. Returns 0 or an error. */
-ATTN_API int attn_score_pair(const struct attn_score_request *r,
-                             float *log_probability)
-{
-    const struct attn_model *m = r->model;
-    struct attn_memory at;
-    struct attn_batch batch = { 0 };
-    struct score s;
-    int wrong = 0;
-    if (r->prefix_n < 0 || r->prefix_n > ATTN_MOST)
-        return ATTN_ERROR_COUNT;
-    int64_t need = attn_score_bytes(m, r->source_n, r->prefix_n + r->target_n,
-                                    r->parallel);
-    if (need < 0)
-        return (int)need;
-    if (!r->bound || !r->memory || !log_probability)
-        return ATTN_ERROR_NULL;
-    if (need > r->bytes)
-        return ATTN_ERROR_ROOM;
-    if (r->target_n == 0)
-        return 0;
-    batch.parallel = r->parallel;
-    attn_memory_open(&at, r->memory);
-    score_lay_out(&s, r, &at);
-    if (m->kind == ATTN_ENCODER_DECODER)
-        wrong = score_source(&s, r, &batch);
-    if (wrong == 0)
-        wrong = score_fill(&s, r);
-    if (wrong)
-        return wrong;
-    return score_target(&s, r, &batch, log_probability);
 }
 
 /* packed.c: checks that a block of bytes is a complete weights file of this
@@ -6929,7 +7147,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .dtype = "f32",
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0x9dc9593494dbacfdull,
+    .spec_hash = 0x4ee4c254c51a28afull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
@@ -7212,9 +7430,9 @@ struct attn_handle {
     int64_t input, output;                /* maximum lengths of input and
                                            * output, in tokens or rows */
     int64_t beam, text; /* maximum hypotheses, and bytes of a text */
-    void *tokens; /* block for ids and scores; its size depends on the
-                   * vocabularies */
-    int64_t most; /* maximum ids per text */
+    void *tokens;       /* block for ids and scores; its size depends on the
+                         * vocabularies */
+    int64_t most;       /* maximum ids per text */
     int32_t *ids, *target_ids; /* target_ids are token types in a model that
                                 * only encodes */
     float *scores;             /* scores of a target's tokens */
@@ -7314,7 +7532,10 @@ static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
         h->threads.run = handle_run;
         h->parallel = &h->threads;
     }
-    if (attn_check_parallel(to->parallel) != 0)
+    const int apart = attn_check_parallel(m, to->parallel);
+    if (apart == ATTN_ERROR_RANKS)
+        return handle_fail(h, apart, "parallel: %s", attn_error_text(apart));
+    if (apart != 0)
         return handle_fail(h, ATTN_ERROR_OPTION,
                            "parallel: parts below 0, or no function");
     const int wrong = handle_sizes(h, to);
@@ -7537,6 +7758,26 @@ static int64_t handle_stream_size(const struct attn_handle *h,
     return attn_stream_bytes(h->model, o, n, tokens, 1);
 }
 
+/* Returns the request of one pair. */
+static struct attn_score_request
+handle_score(const struct attn_handle *h, const struct attn_search_options *o,
+             const struct attn_score_pair *pair)
+{
+    return (struct attn_score_request){
+        .model = h->model,
+        .bound = h->bound,
+        .start = o->start,
+        .prefix = o->prefix,
+        .prefix_n = o->prefix_n,
+        .pair = pair,
+        .pairs = 1,
+        .parallel = h->parallel,
+        .memory = h->work,
+        .bytes = h->work_bytes,
+        .log_probability = h->scores,
+    };
+}
+
 static int64_t handle_work(const struct attn_handle *h)
 {
     const struct attn_model *m = h->model;
@@ -7553,11 +7794,12 @@ static int64_t handle_work(const struct attn_handle *h)
     o.sampling.temperature = 1.0f;
     bytes = attn_max(bytes, attn_search_bytes(m, &o, 1, h->input, h->input));
     bytes = attn_max(bytes, handle_stream_size(h, &o, h->input));
-    return attn_max(bytes,
-                    attn_score_bytes(m, h->input,
-                                     attn_min(h->output + 1, m->max_target)
-                                         + o.prefix_n,
-                                     h->parallel));
+    const struct attn_score_pair pair = {
+        .source_n = h->input,
+        .target_n = attn_min(h->output + 1, m->max_target),
+    };
+    const struct attn_score_request r = handle_score(h, &o, &pair);
+    return attn_max(bytes, attn_score_bytes(&r));
 }
 
 /* ---- search ---- */
@@ -7780,26 +8022,18 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
     if (target_n < 1 || target_n > most)
         return handle_longer(h, "tokens of the target, the end counted",
                              target_n, most);
-    const struct attn_score_request r = {
-        .model = m,
-        .bound = h->bound,
-        .start = o.start,
-        .prefix = o.prefix,
-        .prefix_n = o.prefix_n,
-        .source = source,
-        .source_n = n,
-        .target = target,
-        .target_n = target_n,
-        .parallel = h->parallel,
-        .memory = h->work,
-        .bytes = h->work_bytes,
+    const struct attn_score_pair pair = {
+        .source = source, .source_n = n, .target = target, .target_n = target_n
     };
-    wrong = attn_score_pair(&r, h->scores);
+    const struct attn_score_request r = handle_score(h, &o, &pair);
+    wrong = attn_score_pairs(&r);
     if (wrong)
         return handle_refuse(h, wrong);
     *log_probability = 0.0;
     for (int64_t i = 0; i < target_n; i++)
         *log_probability += (double)h->scores[i];
+    if (isnan(*log_probability))
+        return handle_refuse(h, ATTN_ERROR_FINITE);
     return 0;
 }
 
@@ -8025,6 +8259,8 @@ struct attn_lines {
     int error;      /* errno of a read that failed; 0: none */
     bool over;      /* the input has ended; only the buffer is left */
     char ending;    /* line terminator: '\n' or NUL */
+    int64_t (*read)(char *to, int64_t most); /* instead of read() of stdin;
+                                              * NULL: read() */
 };
 
 enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };
@@ -8037,22 +8273,28 @@ struct attn_side { /* how source or target tokens are read and written */
 
 /* input_lines.c: reads lines of stdin, and the token ids of a line. */
 
+static int64_t line_read(const struct attn_lines *l, char *to, int64_t most)
+{
+    if (l->read)
+        return l->read(to, most);
+    return read(STDIN_FILENO, to, (size_t)most);
+}
+
 /* Reads input once and appends it to the buffer. */
 static void line_fill(struct attn_lines *l)
 {
-    ssize_t n;
+    int64_t n;
 
     memmove(l->buffer, l->buffer + l->begin, (size_t)(l->end - l->begin));
     l->end -= l->begin;
     l->begin = 0;
     do
-        n = read(STDIN_FILENO, l->buffer + l->end,
-                 (size_t)(ATTN_LINE + 1 - l->end));
+        n = line_read(l, l->buffer + l->end, ATTN_LINE + 1 - l->end);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         l->error = errno;
     if (n > 0)
-        l->end += (int64_t)n;
+        l->end += n;
     l->over = n <= 0;
 }
 
@@ -8177,6 +8419,239 @@ ATTN_API int attn_descriptor(const char *path)
             return (int)fd;
     }
     return -1;
+}
+
+/* shard_record.h: the record of a shard. Shard I of N answers every N-th block
+ * of the input, from block I - 1 on; a block is ATTN_SHARD_BLOCK questions. Its
+ * answers go to OUTPUT.I-of-N, which appears when it is complete; until then
+ * they are in OUTPUT.I-of-N.part. The record, in OUTPUT.I-of-N.shard, grows by
+ * a line when a block is complete. --resume goes on behind the last one, and
+ * attnc merge joins the shards block by block.
+ *
+ *     attnc shard 1
+ *     shard 2/5
+ *     model 0123456789abcdef    hash of spec, weights and vocabularies
+ *     options --beam=4          those that change answers
+ *     columns 384               of a .npy file; 0: answers are text
+ *     block 1 73211 0 89ab12    block 1 ends at this byte; 1: with errors;
+ *                               hash of the input up to there
+ *     end 100000 89abcdef       questions of the input, and its hash */
+#ifndef ATTN_SHARD_RECORD_1
+#define ATTN_SHARD_RECORD_1
+
+enum {
+    ATTN_SHARD_BLOCK = 1024,
+    ATTN_SHARDS = 1 << 20,        /* maximum N */
+    ATTN_SHARD_HEAD = 5,          /* lines before the blocks */
+    ATTN_SHARD_COLUMNS = 1 << 24, /* maximum columns */
+    ATTN_NPY_HEAD = 128           /* bytes before the numbers of a .npy file */
+};
+#define ATTN_SHARD_QUESTIONS ((int64_t)1 << 50)
+
+struct attn_shard {
+    int64_t which, shards; /* I - 1 and N */
+    uint64_t model;
+    uint64_t input; /* hash of the input so far, or of all if complete */
+    const char *options;
+    int64_t columns;
+    int64_t blocks;    /* the shard's own blocks that are answered */
+    int64_t end;       /* end of the last one in the answers, in bytes */
+    int64_t questions; /* of all the input, if complete */
+    bool errors;       /* questions up to there were invalid */
+    bool complete;
+    int64_t lines, bytes; /* complete lines of the record, and their bytes */
+};
+
+#endif
+
+/* shard_record.c: reads the record of a shard, and the words after --shard. */
+
+/* ---- place ---- */
+
+/* Variables that launchers set in each process: Open MPI's mpirun; that of
+ * MPICH and Intel MPI; MVAPICH's; srun. */
+static const char *const shard_launchers[][2] = {
+    { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+    { "PMI_RANK", "PMI_SIZE" },
+    { "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE" },
+    { "SLURM_PROCID", "SLURM_NTASKS" },
+};
+
+enum { SHARD_LAUNCHERS = 4, SHARD_MPI = 3 /* those of MPI are the first */ };
+
+/* Returns false if none of the first `launchers` has started this process. */
+static int shard_started(int launchers, int64_t *which, int64_t *shards)
+{
+    for (int i = 0; i < launchers; i++) {
+        const char *rank = getenv(shard_launchers[i][0]);
+        const char *size = getenv(shard_launchers[i][1]);
+        long long of = 0, n = 0;
+        if (!rank || !size || sscanf(rank, "%lld", &of) != 1
+            || sscanf(size, "%lld", &n) != 1 || of < 0 || of >= n)
+            continue;
+        *which = of;
+        *shards = n;
+        return 1;
+    }
+    return 0;
+}
+
+static int shard_launched(int64_t *which, int64_t *shards, char why[ATTN_WHY])
+{
+    if (!shard_started(SHARD_LAUNCHERS, which, shards)) {
+        snprintf(why, ATTN_WHY,
+                 "--shard=mpi is for processes that mpirun or srun starts; "
+                 "give --shard=I/N");
+        return 0;
+    }
+    if (*shards > ATTN_SHARDS)
+        snprintf(why, ATTN_WHY,
+                 "--shard=mpi: %lld processes, at most %d shards are "
+                 "supported",
+                 (long long)*shards, ATTN_SHARDS);
+    return *shards <= ATTN_SHARDS;
+}
+
+/* Not srun's: a batch script of Slurm has its variables too. */
+ATTN_API int attn_mpi_place(int64_t *rank, int64_t *ranks)
+{
+    return shard_started(SHARD_MPI, rank, ranks);
+}
+
+ATTN_API int attn_shard_place(const char *text, int64_t *which, int64_t *shards,
+                              char why[ATTN_WHY])
+{
+    char quoted[ATTN_QUOTED];
+    long long i = 0, n = 0;
+    int end = 0;
+
+    if (strcmp(text, "mpi") == 0)
+        return shard_launched(which, shards, why);
+    attn_quote(text, (int64_t)strlen(text), quoted);
+    if (sscanf(text, "%lld/%lld%n", &i, &n, &end) != 2 || text[end] || i < 1
+        || n < 1 || n > ATTN_SHARDS) {
+        snprintf(why, ATTN_WHY,
+                 "--shard=%s: I/N is expected, as 1/4, with 1 <= I <= N <= "
+                 "%d; or mpi",
+                 quoted, ATTN_SHARDS);
+        return 0;
+    }
+    if (i > n)
+        snprintf(why, ATTN_WHY, "--shard=%lld/%lld: there are only %lld shards",
+                 i, n, n);
+    *which = i - 1;
+    *shards = n;
+    return i <= n;
+}
+
+/* ---- record ---- */
+
+static int shard_line_block(struct attn_shard *r, const char *line,
+                            int64_t *ends)
+{
+    const int64_t head = r->columns ? ATTN_NPY_HEAD : 0;
+    long long block, end;
+    unsigned long long hash;
+    int errors, n = 0;
+
+    if (sscanf(line, "block %lld %lld %d %16llx%n", &block, &end, &errors,
+               &hash, &n)
+            != 4
+        || line[n] || block != r->which + r->blocks * r->shards || end < r->end
+        || (r->columns && (end - head) % (4 * r->columns) != 0))
+        return 0;
+    if (ends)
+        ends[r->blocks] = end;
+    r->input = hash;
+    r->errors |= errors != 0;
+    r->end = end;
+    r->blocks++;
+    return 1;
+}
+
+static int shard_line_end(struct attn_shard *r, const char *line)
+{
+    unsigned long long hash;
+    long long n;
+    int end = 0;
+
+    if (sscanf(line, "end %lld %16llx%n", &n, &hash, &end) != 2 || line[end]
+        || n < 0 || n > ATTN_SHARD_QUESTIONS)
+        return 0;
+    r->questions = n;
+    r->input = hash;
+    r->complete = true;
+    return 1;
+}
+
+/* Reads one of the first five lines. */
+static int shard_line_head(struct attn_shard *r, const char *line)
+{
+    static const char options[] = "options ";
+    unsigned long long hash;
+    long long i, n;
+    int end = 0;
+
+    switch (r->lines) {
+    case 0: return strcmp(line, "attnc shard 1") == 0;
+    case 1:
+        if (sscanf(line, "shard %lld/%lld%n", &i, &n, &end) != 2 || line[end]
+            || i < 1 || i > n || n > ATTN_SHARDS)
+            return 0;
+        r->which = i - 1;
+        r->shards = n;
+        return 1;
+    case 2:
+        if (sscanf(line, "model %16llx%n", &hash, &end) != 1 || line[end])
+            return 0;
+        r->model = hash;
+        return 1;
+    case 3:
+        r->options = line + sizeof options - 1;
+        return strncmp(line, options, sizeof options - 1) == 0;
+    default:
+        if (sscanf(line, "columns %lld%n", &n, &end) != 1 || line[end] || n < 0
+            || n > ATTN_SHARD_COLUMNS)
+            return 0;
+        r->columns = n;
+        r->end = n ? ATTN_NPY_HEAD : 0;
+        return 1;
+    }
+}
+
+static int shard_line(struct attn_shard *r, const char *line, int64_t *ends)
+{
+    if (r->lines < ATTN_SHARD_HEAD)
+        return shard_line_head(r, line);
+    if (r->complete)
+        return 0;
+    if (strncmp(line, "end ", 4) == 0)
+        return shard_line_end(r, line);
+    return shard_line_block(r, line, ends);
+}
+
+ATTN_API int attn_shard_read(struct attn_shard *r, char *text, int64_t n,
+                             int64_t *ends, char why[ATTN_WHY])
+{
+    memset(r, 0, sizeof *r);
+    while (r->bytes < n) {
+        char *line = text + r->bytes;
+        char *end = memchr(line, '\n', (size_t)(n - r->bytes));
+        if (!end)
+            break;
+        *end = '\0';
+        if (!shard_line(r, line, ends)) {
+            snprintf(why, ATTN_WHY, ":%lld: this is not the record of a shard",
+                     (long long)r->lines + 1);
+            return 0;
+        }
+        r->bytes = end + 1 - text;
+        r->lines++;
+    }
+    if (r->lines < ATTN_SHARD_HEAD)
+        snprintf(why, ATTN_WHY,
+                 ": this is not the record of a shard: it ends early");
+    return r->lines >= ATTN_SHARD_HEAD;
 }
 
 /* option_hints.c: suggests the intended option if a command does not have the
@@ -8431,6 +8906,21 @@ enum {
     TOKENS_BEGUN  /* the continuation of an earlier text */
 };
 
+struct shard_files { /* files of --shard */
+    struct attn_shard r;
+    char *output, *part, *path; /* answers when complete, and until then; the
+                                 * record */
+    char *options;              /* those that change answers */
+    char *text;                 /* the record as it was, n bytes */
+    int64_t n;
+    int answers, record; /* descriptors */
+    int64_t per;         /* parts of a question: 3 for attention, else 1 */
+    int64_t rows;        /* of the question that is skipped */
+    uint64_t input;      /* hash of the lines so far */
+    bool checked;        /* they are those of the blocks answered before */
+    bool failed;         /* they are not: nothing more is answered */
+};
+
 struct program {
     const char *name; /* name of the program, argv[0] */
     const struct attn_model *m;
@@ -8446,9 +8936,14 @@ struct program {
     uint64_t given; /* given options, as bits by row of program_option */
     struct attn_settings set;
     struct program_list stop, suppress;
-    const char *prompt, *save_state, *load_state, *system;
-    int64_t tokens, seed, threads;
+    const char *prompt, *save_state, *load_state, *system, *prompt_name;
+    const char *task_name; /* of --task; NULL: none */
+    int64_t tokens, seed, threads, rank_timeout;
+    const char *shard, *output; /* these two and `resume` change no answer */
+    bool resume;
     bool ids, pairs, quiet, score, chat, unchecked, help, version;
+    bool collectives; /* this and `input`: of ranks */
+    const char *input;
     /* lines */
     struct attn_lines in;
     /* the parts of a batch; a part is a line or a block of lines */
@@ -8464,15 +8959,21 @@ struct program {
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct room types; /* token types of the items, for --pairs */
-    int64_t more;      /* ids of a pair in addition to those of its texts */
+    int64_t more; /* ids in addition to those of a line: of a pair, a prompt */
+    const char *before; /* text that precedes each line; NULL: none */
+    int64_t task;       /* one of ATTN_TASK_NONE etc. */
+    int32_t task_given[PROGRAM_PARTS]; /* tokens of each part that rows attend
+                                        * to */
+    struct room frame;                 /* [frame_n] ids that end all inputs */
+    int64_t frame_n;
     struct attn_pool *pool;
     const struct attn_parallel *parallel; /* threads for calls; NULL: one */
+    struct shard_files own;
 };
 
 struct score_pair { /* ids of an input, and of an output including its end
-                     * token */
-    int32_t *ids, *target;
-    int64_t n, target_n;
+                     * token, in p->items */
+    int64_t at, n, target, target_n;
 };
 
 enum { OPTION_FLAG, OPTION_WHOLE, OPTION_REAL, OPTION_TEXT, OPTION_LIST };
@@ -8526,66 +9027,6 @@ static void program_refuse(struct program *p, int64_t line)
     p->status = 3;
 }
 
-/* program.c: functions that all parts of the program share. */
-
-/* Sets p->why to a message. Returns -1. */
-static int64_t program_wrong(struct program *p, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(p->why, sizeof p->why, fmt, ap);
-    va_end(ap);
-    return -1;
-}
-
-/* Flushes `to`. If an earlier write failed, errno may have been changed by
- * another call, so writes one more byte, which sets errno to the reason. */
-static void program_flush(struct program *p, FILE *to)
-{
-    const int lost = ferror(to);
-
-    errno = EIO; /* the reason, if that byte can be written */
-    if (lost) {
-        clearerr(to);
-        fputc('\n', to);
-    }
-    if (fflush(to) != 0 || lost)
-        program_fail(p, 4, "cannot write to stdout: %s", strerror(errno));
-}
-
-/* Grows the memory to at least `bytes`. If there is not enough, prints a
- * message and returns NULL. */
-static void *program_grow(struct program *p, struct room *r, int64_t bytes)
-{
-    const int64_t more = bytes + bytes / 4 + 1;
-
-    if (r->at && bytes >= 0 && bytes <= r->bytes)
-        return r->at;
-    void *at = bytes < 0 ? NULL : realloc(r->at, (size_t)more);
-    if (!at) {
-        program_fail(p, 5, "out of memory: give fewer or shorter lines");
-        return NULL;
-    }
-    r->at = at;
-    r->bytes = more;
-    return at;
-}
-
-/* Frees all memory of the program, except the model's. */
-static void program_free(struct program *p)
-{
-    free(p->items.at);
-    free(p->types.at);
-    free(p->work.at);
-    free(p->text.at);
-    free(p->found.at);
-    free(p->prefix.at);
-    free(p->suppressed.at);
-    free(p->turn.at);
-    free(p->in.buffer);
-}
-
 #define PROGRAM_ATTNC "0.1.0"
 #define AT(member) offsetof(struct program, member)
 
@@ -8596,6 +9037,12 @@ static const struct program_option program_option[] = {
       0, 0, 0, "first tokens of every answer" },
     { "Lines", "--max-input", "N", OPTION_WHOLE, 3, AT(set.max_input),
       1, 2147483647, 0, "cut longer inputs to this many tokens" },
+    { "Lines", "--shard", "I/N", OPTION_TEXT, 1, AT(shard),
+      0, 0, 0, "answer a part of the lines, into a file of its own" },
+    { "Lines", "--resume", NULL, OPTION_FLAG, 1, AT(resume),
+      0, 0, 0, "--shard: go on after a run that was ended" },
+    { "Lines", "-o", "FILE", OPTION_TEXT, 1, AT(output),
+      0, 0, 0, "--shard: the file is FILE.I-of-N" },
     { "Lines", "--score", NULL, OPTION_FLAG, 4, AT(score),
       0, 0, 0, "print the log-probability of lines INPUT tab OUTPUT" },
     { "Prompt", "--prompt", "TEXT", OPTION_TEXT, 2, AT(prompt),
@@ -8727,11 +9174,527 @@ static const struct attn_synonym program_synonym[] = {
           "--flash-attn" },
     { "--no-check", "--no-verify --skip-check --no-checksum" },
     { "> FILE", "-o --output --out --outfile --output-file" },
+    { "-o FILE",
+          "--output --out --outfile --output-file --out-file --output-path "
+          "--output-dir --export --save" },
     { "--quiet",
           "-q --silent --no-verbose --log-disable --no-progress "
           "--no-display-prompt --no-perf" },
     { "--help", "-? --usage --man --h" },
 };
+
+/* program_shard.c: --shard=I/N: answers the questions of one shard, into files
+ * of its own (shard_record.h).
+ *
+ * A block counts as answered when its line is in the record. The line is
+ * written after the answers, so a process that is killed at any moment loses at
+ * most one block of answers, which --resume makes again. */
+
+static bool shard_wrong(struct program *p, const char *path, const char *what)
+{
+    program_fail(p, 4, "%s: cannot %s: %s", path, what, strerror(errno));
+    return false;
+}
+
+/* Checks the options, and sets which shard this is. */
+ATTN_API void shard_words(struct program *p)
+{
+    struct attn_shard *r = &p->own.r;
+
+    if (p->resume && !p->shard)
+        program_fail(p, 2, "--resume is for --shard=I/N; 1/1 is one shard");
+    if (!p->shard)
+        return;
+    if (!attn_shard_place(p->shard, &r->which, &r->shards, p->why))
+        program_fail(p, 2, "%s", p->why);
+    else if (!p->output || attn_descriptor(p->output) >= 0)
+        program_fail(p, 2,
+                     "--shard writes the answers to a file: name it by -o");
+}
+
+/* ---- identity ---- */
+
+static bool shard_counts(const struct program *p,
+                         const struct program_option *o)
+{
+    const char *at = (const char *)p + o->at, *group = o->group;
+
+    if (o->at >= offsetof(struct program, shard)
+        && o->at <= offsetof(struct program, resume))
+        return false;
+    for (const struct program_option *k = program_option; k < o; k++)
+        if (k->at == o->at) /* another name of the same option */
+            return false;
+    if (strcmp(o->name, "--seed") != 0 && strcmp(group, "Lines") != 0
+        && strcmp(group, "Search") != 0 && strcmp(group, "Sampling") != 0)
+        return false;
+    switch (o->kind) {
+    case OPTION_WHOLE: return *(const int64_t *)at != (int64_t)o->default_value;
+    case OPTION_REAL:  return *(const float *)at != (float)o->default_value;
+    case OPTION_TEXT:  return *(const char *const *)at != NULL;
+    case OPTION_LIST:  return ((const struct program_list *)at)->n > 0;
+    default:           return *(const bool *)at;
+    }
+}
+
+static void shard_print_name(FILE *to, const char *name)
+{
+    fprintf(to, "%s%s", ftell(to) > 0 ? " " : "", name);
+}
+
+/* Prints a text without control characters, so that a record has one line for
+ * it. */
+static void shard_print_text(FILE *to, const char *text)
+{
+    fputc('=', to);
+    for (; *text; text++)
+        fprintf(to,
+                *text > ' ' && *text <= '~' && *text != '\\' ? "%c" : "\\x%02x",
+                (unsigned char)*text);
+}
+
+static void shard_print_option(FILE *to, const struct program *p,
+                               const struct program_option *o)
+{
+    const char *at = (const char *)p + o->at;
+    const struct program_list *list = (const struct program_list *)at;
+
+    if (o->kind == OPTION_LIST) {
+        for (int64_t i = 0; i < list->n; i++) {
+            shard_print_name(to, o->name);
+            shard_print_text(to, list->at[i]);
+        }
+        return;
+    }
+    shard_print_name(to, o->name);
+    if (o->kind == OPTION_WHOLE)
+        fprintf(to, "=%lld", (long long)*(const int64_t *)at);
+    else if (o->kind == OPTION_REAL)
+        fprintf(to, "=%.9g", (double)*(const float *)at);
+    else if (o->kind == OPTION_TEXT)
+        shard_print_text(to, *(const char *const *)at);
+}
+
+/* Sets the options that change answers, in the order of their table. */
+static bool shard_settings(struct program *p, struct shard_files *s)
+{
+    size_t bytes;
+    FILE *f = open_memstream(&s->options, &bytes);
+
+    for (int i = 0; f && i < PROGRAM_OPTIONS; i++)
+        if (shard_counts(p, &program_option[i]))
+            shard_print_option(f, p, &program_option[i]);
+    if (!f || fclose(f) != 0)
+        program_fail(p, 5, "out of memory");
+    s->r.options = s->options;
+    return p->status == 0;
+}
+
+static uint64_t shard_vocabulary(const struct attn_side *side, uint64_t seed)
+{
+    (void)side;
+    return seed;
+}
+
+/* Hashes what answers depend on: the spec, its constant lengths, the weights
+ * and the vocabularies. */
+static uint64_t shard_hash(const struct program *p)
+{
+    const struct attn_model *m = p->m;
+    const int64_t fixed[] = { m->fixed_source, m->fixed_target, m->fixed_keys,
+                              m->fixed_batch };
+    uint64_t h = attn_hash(&m->spec_hash, sizeof m->spec_hash, 1);
+
+    h = attn_hash(fixed, sizeof fixed, h);
+    if (m->weights_bytes > 0)
+        h = attn_hash(p->packed, m->weights_bytes, h);
+    h = shard_vocabulary(&p->source, h);
+    return shard_vocabulary(&p->target, h);
+}
+
+/* ---- files ---- */
+
+/* Opens the record, and locks it as long as this process lives. */
+static bool shard_open_record(struct program *p, struct shard_files *s)
+{
+    struct flock lock;
+
+    memset(&lock, 0, sizeof lock);
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    s->record = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    if (s->record < 0)
+        return shard_wrong(p, s->path, "open");
+    if (fcntl(s->record, F_SETLK, &lock) == 0)
+        return true;
+    program_fail(p, 4, "%s: another process answers this shard", s->path);
+    return false;
+}
+
+/* Reads by the descriptor that is locked: to close another one of the same file
+ * would unlock it. */
+static bool shard_take_record(struct program *p, struct shard_files *s)
+{
+    struct stat st;
+    ssize_t n = 1;
+
+    s->n = 0;
+    if (fstat(s->record, &st) != 0)
+        return shard_wrong(p, s->path, "read");
+    s->text = malloc((size_t)st.st_size + 1);
+    if (!s->text) {
+        program_fail(p, 5, "out of memory");
+        return false;
+    }
+    for (; n > 0 && s->n < st.st_size; s->n += n)
+        n = read(s->record, s->text + s->n, (size_t)(st.st_size - s->n));
+    return n >= 0 || shard_wrong(p, s->path, "read");
+}
+
+/* Begins the shard anew. */
+static bool shard_begin(struct program *p, struct shard_files *s)
+{
+    s->answers = open(s->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (s->answers < 0)
+        return shard_wrong(p, s->part, "open");
+    return (ftruncate(s->record, 0) == 0 && lseek(s->record, 0, SEEK_SET) == 0
+            && dprintf(s->record,
+                       "attnc shard 1\nshard %lld/%lld\nmodel %016llx\n"
+                       "options %s\ncolumns %lld\n",
+                       (long long)s->r.which + 1, (long long)s->r.shards,
+                       (unsigned long long)s->r.model, s->options,
+                       (long long)s->r.columns)
+                   >= 0)
+        || shard_wrong(p, s->path, "write");
+}
+
+static bool shard_same_run(struct program *p, const struct shard_files *s,
+                           const struct attn_shard *before)
+{
+    if (s->r.model != before->model)
+        program_fail(p, 3,
+                     "%s: the shard was begun with another model, other "
+                     "weights or another vocabulary",
+                     s->path);
+    else if (strcmp(s->options, before->options) != 0
+             || s->r.columns != before->columns)
+        program_fail(p, 3,
+                     "%s: the shard was begun with the options '%s%s', not "
+                     "'%s%s'",
+                     s->path, before->options,
+                     before->columns ? " --format=npy" : "", s->options,
+                     s->r.columns ? " --format=npy" : "");
+    else if (s->r.which != before->which || s->r.shards != before->shards)
+        program_fail(p, 3, "%s: this is the record of shard %lld/%lld", s->path,
+                     (long long)before->which + 1, (long long)before->shards);
+    return p->status == 0;
+}
+
+/* Goes on behind the last complete block. */
+static bool shard_go_on(struct program *p, struct shard_files *s)
+{
+    struct attn_shard before;
+    struct stat st;
+
+    if (!attn_shard_read(&before, s->text, s->n, NULL, p->why)) {
+        program_fail(p, 3, "%s%s", s->path, p->why);
+        return false;
+    }
+    if (!shard_same_run(p, s, &before))
+        return false;
+    s->r = before;
+    const char *path = before.complete && access(s->part, F_OK) != 0 ? s->output
+                                                                     : s->part;
+    s->answers = open(path, O_RDWR | O_CLOEXEC);
+    const bool missing = s->answers < 0 && errno == ENOENT;
+    if (!missing && (s->answers < 0 || fstat(s->answers, &st) != 0))
+        return shard_wrong(p, path, "open");
+    if (missing || st.st_size < before.end) {
+        program_fail(p, 3,
+                     "%s: the file is %s: leave out --resume to answer the "
+                     "shard anew",
+                     path,
+                     missing ? "missing" : "shorter than its record says");
+        return false;
+    }
+    if (ftruncate(s->answers, before.end) != 0
+        || lseek(s->answers, before.end, SEEK_SET) != before.end)
+        return shard_wrong(p, path, "write");
+    return (ftruncate(s->record, before.bytes) == 0
+            && lseek(s->record, 0, SEEK_END) >= 0)
+        || shard_wrong(p, s->path, "write");
+}
+
+static bool shard_open_files(struct program *p, struct shard_files *s)
+{
+    int64_t lines = 0;
+
+    if (!shard_open_record(p, s) || !shard_take_record(p, s))
+        return false;
+    for (int64_t i = 0; i < s->n; i++)
+        lines += s->text[i] == '\n';
+    /* The head is one write: with a part of it, nothing has been answered. */
+    return p->resume && lines >= ATTN_SHARD_HEAD ? shard_go_on(p, s)
+                                                 : shard_begin(p, s);
+}
+
+/* Returns OUTPUT.I-of-N and the suffix. */
+static char *shard_path(struct program *p, const char *suffix)
+{
+    char *path = NULL;
+
+    if (asprintf(&path, "%s.%lld-of-%lld%s", p->output,
+                 (long long)p->own.r.which + 1, (long long)p->own.r.shards,
+                 suffix)
+        < 0) {
+        program_fail(p, 5, "out of memory");
+        return NULL;
+    }
+    return path;
+}
+
+/* Opens the files of --shard, in which stdout then is. */
+ATTN_API void shard_start(struct program *p)
+{
+    struct shard_files *s = &p->own;
+
+    if (!p->shard)
+        return;
+    s->answers = -1;
+    s->record = -1;
+    s->per = p->m->kind == ATTN_ATTENTION ? 3 : 1;
+    s->output = shard_path(p, "");
+    s->part = shard_path(p, ".part");
+    s->path = shard_path(p, ".shard");
+    if (!s->output || !s->part || !s->path || !shard_settings(p, s))
+        return;
+    s->r.model = shard_hash(p);
+    signal(SIGXFSZ, SIG_IGN); /* writes beyond the limit fail with EFBIG */
+    if (shard_open_files(p, s) && dup2(s->answers, STDOUT_FILENO) < 0)
+        shard_wrong(p, s->part, "write");
+}
+
+ATTN_API void shard_stop(struct program *p)
+{
+    struct shard_files *s = &p->own;
+
+    if (s->per == 0) /* not opened */
+        return;
+    close(s->answers);
+    close(s->record);
+    free(s->output);
+    free(s->part);
+    free(s->path);
+    free(s->options);
+    free(s->text);
+}
+
+/* ---- lines ---- */
+
+/* Returns the last block of the shard that is answered. */
+static int64_t shard_last(const struct shard_files *s)
+{
+    return s->r.which + (s->r.blocks - 1) * s->r.shards;
+}
+
+/* The status alone would let the program go on, as after an invalid line. */
+static void shard_fail(struct program *p, const char *was)
+{
+    p->own.failed = true;
+    program_fail(p, 3, "%s: the shard was %s another input", p->own.path, was);
+}
+
+/* Called after the lines of the last block that was answered before. */
+static void shard_same_input(struct program *p)
+{
+    struct shard_files *s = &p->own;
+
+    if (!s->checked && s->input != s->r.input && !s->r.complete)
+        shard_fail(p, "begun with");
+    s->checked = true;
+}
+
+/* Called for each line. Returns true if the line belongs to another shard, or
+ * was answered before. is_long: only its length is known. */
+ATTN_API bool shard_skips(struct program *p, const char *line, int64_t bytes,
+                          bool is_long)
+{
+    struct shard_files *s = &p->own;
+    const bool blocks = p->m->input_width > 0;
+
+    if (!p->shard || s->failed)
+        return s->failed;
+    s->input = is_long ? attn_hash(&bytes, sizeof bytes, s->input)
+                       : attn_hash(line, bytes, s->input + 1);
+    const int64_t block = p->ended / s->per / ATTN_SHARD_BLOCK;
+    const bool first = s->per > 1 ? p->ended % s->per == 0 : p->ended == 0;
+    const bool counts = !blocks || bytes > 0 || !first || s->rows > 0;
+    if (block % s->r.shards == s->r.which
+        && block / s->r.shards >= s->r.blocks) {
+        /* The answers of a complete shard are final: nothing may follow. */
+        if (s->r.complete && counts)
+            shard_fail(p, "complete, for");
+        return s->failed;
+    }
+    if (blocks && bytes > 0) {
+        s->rows++;
+    } else if (counts) {
+        s->rows = 0;
+        p->ended++;
+        if (s->r.blocks > 0
+            && p->ended == s->per * ATTN_SHARD_BLOCK * (shard_last(s) + 1))
+            shard_same_input(p);
+    }
+    return true;
+}
+
+/* True if a block ends after the parts so far. */
+ATTN_API bool shard_block_ends(const struct program *p)
+{
+    return p->shard && p->ended % (p->own.per * ATTN_SHARD_BLOCK) == 0;
+}
+
+static void shard_keep(struct program *p)
+{
+    struct shard_files *s = &p->own;
+    const int64_t end = lseek(s->answers, 0, SEEK_CUR);
+
+    if (end < 0)
+        shard_wrong(p, s->part, "write");
+    else if (dprintf(s->record, "block %lld %lld %d %016llx\n",
+                     (long long)(shard_last(s) + s->r.shards), (long long)end,
+                     s->r.errors || p->status, (unsigned long long)s->input)
+             < 0)
+        shard_wrong(p, s->path, "write");
+    else {
+        s->r.blocks++;
+        s->checked = true;
+    }
+}
+
+/* Called after a batch, when its answers are flushed. */
+ATTN_API void shard_answered(struct program *p)
+{
+    if (p->parts > 0 && p->status <= 3 && shard_block_ends(p))
+        shard_keep(p);
+}
+
+/* Compares the input with that of the record. Returns false if it is another
+ * one, after a message. */
+static bool shard_check_end(struct program *p, int64_t questions)
+{
+    struct shard_files *s = &p->own;
+    const int64_t blocks = (questions + ATTN_SHARD_BLOCK - 1)
+                         / ATTN_SHARD_BLOCK;
+    const int64_t n = s->r.shards, own = (blocks - s->r.which + n - 1) / n;
+
+    if (s->r.blocks < own)
+        shard_keep(p);
+    else if (s->r.blocks > own && !s->r.complete)
+        shard_fail(p, "begun with");
+    else if (s->r.blocks > 0 && shard_last(s) == blocks - 1)
+        shard_same_input(p); /* the input ends within that block */
+    if (s->r.complete
+        && (s->r.questions != questions || s->r.input != s->input))
+        shard_fail(p, "complete, for");
+    return !s->failed && p->status <= 3;
+}
+
+/* Writes the number of rows to the head of a .npy file, and the answers to the
+ * disk. */
+static bool shard_finish(struct program *p, struct shard_files *s)
+{
+    return fsync(s->answers) == 0 || shard_wrong(p, s->part, "write");
+}
+
+/* Called after the last batch: completes the record, and renames the file. */
+ATTN_API void shard_end(struct program *p)
+{
+    struct shard_files *s = &p->own;
+
+    if (!p->shard || s->failed || p->status > 3)
+        return;
+    if (s->rows > 0) /* the input ends without the last empty line */
+        p->ended++;
+    const int64_t questions = (p->ended + s->per - 1) / s->per;
+    if (!shard_check_end(p, questions))
+        return;
+    if (s->r.errors)
+        p->status = 3;
+    if (!s->r.complete) {
+        if (!shard_finish(p, s))
+            return;
+        if (dprintf(s->record, "end %lld %016llx\n", (long long)questions,
+                    (unsigned long long)s->input)
+            < 0)
+            shard_wrong(p, s->path, "write");
+    }
+    if (p->status <= 3 && access(s->part, F_OK) == 0
+        && rename(s->part, s->output) != 0)
+        shard_wrong(p, s->part, "rename");
+}
+
+/* program.c: functions that all parts of the program share. */
+
+/* Sets p->why to a message. Returns -1. */
+static int64_t program_wrong(struct program *p, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(p->why, sizeof p->why, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+/* Flushes `to`. If an earlier write failed, errno may have been changed by
+ * another call, so writes one more byte, which sets errno to the reason. */
+static void program_flush(struct program *p, FILE *to)
+{
+    const int lost = ferror(to);
+
+    errno = EIO; /* the reason, if that byte can be written */
+    if (lost) {
+        clearerr(to);
+        fputc('\n', to);
+    }
+    if (fflush(to) != 0 || lost)
+        program_fail(p, 4, "cannot write to stdout: %s", strerror(errno));
+}
+
+/* Grows the memory to at least `bytes`. If there is not enough, prints a
+ * message and returns NULL. */
+static void *program_grow(struct program *p, struct room *r, int64_t bytes)
+{
+    const int64_t more = bytes + bytes / 4 + 1;
+
+    if (r->at && bytes >= 0 && bytes <= r->bytes)
+        return r->at;
+    void *at = bytes < 0 ? NULL : realloc(r->at, (size_t)more);
+    if (!at) {
+        program_fail(p, 5, "out of memory: give fewer or shorter lines");
+        return NULL;
+    }
+    r->at = at;
+    r->bytes = more;
+    return at;
+}
+
+/* Frees all memory of the program, except the model's. */
+static void program_free(struct program *p)
+{
+    shard_stop(p);
+    free(p->items.at);
+    free(p->types.at);
+    free(p->work.at);
+    free(p->text.at);
+    free(p->found.at);
+    free(p->prefix.at);
+    free(p->suppressed.at);
+    free(p->turn.at);
+    free(p->frame.at);
+    free(p->in.buffer);
+}
 
 /* program_file.c: maps the files that the program reads: the weights and a
  * saved state. If one is truncated while in use, the program reports that and
@@ -8890,8 +9853,30 @@ static int program_line(struct program *p, int wait, const char **text,
     return state;
 }
 
+/* Rejects a start by mpirun -n N: the processes would read the same stdin, or
+ * all but one wait for a stdin that MPICH leaves open. A file as stdin was
+ * given to this process alone, because mpirun forwards its own by a pipe. Rank
+ * 0 prints the message; the others read nothing and succeed, because after an
+ * error mpirun could end rank 0 before it prints. */
+static void program_check_alone(struct program *p)
+{
+    struct stat st;
+    int64_t rank, ranks;
+
+    if (p->shard || p->m->fixed_ranks > 1 || !attn_mpi_place(&rank, &ranks)
+        || ranks == 1 || (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode)))
+        return;
+    p->in.over = true;
+    if (rank == 0)
+        program_fail(p, 2,
+                     "mpirun started %lld processes of a program for one: give "
+                     "--shard=mpi -o FILE, or compile it with --ranks=%lld",
+                     (long long)ranks, (long long)ranks);
+}
+
 static void program_open_lines(struct program *p)
 {
+    program_check_alone(p);
     p->in.ending = '\n';
     p->in.buffer = malloc(ATTN_LINE + 1);
     if (!p->in.buffer)
@@ -9198,6 +10183,8 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     const int64_t before = p->m->kind == ATTN_ATTENTION ? p->parts : p->ended;
     int64_t n = 0;
 
+    if (shard_skips(p, line, bytes, is_long))
+        return;
     if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
         return; /* skip empty lines before the first block */
     const int64_t taken = attn_min(bytes, ATTN_LINE);
@@ -9240,6 +10227,8 @@ static int program_read(struct program *p, int64_t most)
         const int open = p->refused || p->n > p->start[p->parts] * p->width;
         if (most != 3 && !open && p->n >= PROGRAM_ROWS * p->width)
             break;
+        if (p->parts > 0 && shard_block_ends(p))
+            break;
         state = program_line(p, p->parts == 0 || open || most == 3, &text, &n);
         if (state == LINE_WAIT || state == LINE_END)
             break;
@@ -9259,6 +10248,8 @@ static void program_run(struct program *p)
     program_open_lines(p);
     if (p->status == 0)
         program_prepare(p);
+    if (p->status == 0)
+        shard_start(p);
     if (p->status != 0)
         return;
     while (p->status == 0 || p->status == 3) {
@@ -9267,7 +10258,9 @@ static void program_run(struct program *p)
         program_answer(p);
         if (p->status <= 3)
             program_flush(p, stdout);
+        shard_answered(p);
     }
+    shard_end(p);
     program_finish(p);
 }
 
@@ -9307,47 +10300,22 @@ static int64_t score_refuse(struct program *p, const struct score_pair *x)
                          target_n, most);
 }
 
-/* Prints the answer to a pair. Returns -1 with p->why if there is none. */
-static int64_t score_ids(struct program *p, const struct score_pair *x)
+/* Checks that the model takes a pair. Returns 0, or -1 with p->why. */
+static int64_t score_fits(struct program *p, const struct score_pair *x)
 {
-    int error = -1;
-    double sum = 0.0;
+    const int decoder = p->m->kind == ATTN_DECODER;
+    const int64_t before = (search.o.start >= 0) + search.o.prefix_n
+                         + (decoder ? x->n : 0);
 
-    const int64_t bytes = attn_score_bytes(p->m, x->n,
-                                           search.o.prefix_n + x->target_n,
-                                           p->parallel);
-    float *scores = program_grow(p, &p->text, (x->target_n + 1) * 4);
-    if (bytes > 0 && (!scores || !program_grow(p, &p->work, bytes)))
-        return -1;
-    const struct attn_score_request request = {
-        .model = p->m,
-        .bound = p->bound.at,
-        .start = search.o.start,
-        .prefix = search.o.prefix,
-        .prefix_n = search.o.prefix_n,
-        .source = x->ids,
-        .source_n = x->n,
-        .target = x->target,
-        .target_n = x->target_n,
-        .parallel = p->parallel,
-        .memory = p->work.at,
-        .bytes = bytes,
-    };
-    if (x->target_n > 0 && bytes > 0)
-        error = attn_score_pair(&request, scores);
-    if (error == ATTN_ERROR_FINITE || error == ATTN_ERROR_FIXED)
-        return program_wrong(p, "%s", attn_error_text(error));
-    if (error != 0)
-        return score_refuse(p, x);
-    for (int64_t i = 0; i < x->target_n; i++)
-        sum += (double)scores[i];
-    printf("%.7g\t", sum);
-    for (int64_t i = 0; i < x->target_n; i++)
-        printf(i > 0 ? " %.7g" : "%.7g", (double)scores[i]);
-    return 0;
+    if (x->target_n > 0 && before > 0
+        && before + x->target_n - 1 <= p->m->max_target
+        && (decoder || (x->n > 0 && x->n <= p->m->max_source)))
+        return 0;
+    return score_refuse(p, x);
 }
 
-/* Reads a line as a pair. Returns -1, with p->why, if it is invalid. */
+/* Reads a line as a pair, behind the first p->n items. Returns -1, with p->why,
+ * if it is invalid. */
 static int64_t score_line(struct program *p, const char *text, int64_t bytes,
                           struct score_pair *x)
 {
@@ -9355,38 +10323,135 @@ static int64_t score_line(struct program *p, const char *text, int64_t bytes,
     const int64_t left = tab ? tab - text : 0;
     const int64_t most = program_most(p, &p->source, left)
                        + program_most(p, &p->target, bytes - left);
+    int32_t *ids = program_grow(p, &p->items, (p->n + most + 8) * 4);
 
-    x->ids = program_grow(p, &p->items, (most + 8) * 4);
-    if (!tab || !x->ids)
+    if (!tab || !ids)
         return program_wrong(p, "an input, a tab and an output are expected");
-    x->n = program_tokens(p, &p->source, TOKENS_LINE, text, left, x->ids);
+    ids += p->n;
+    x->at = p->n;
+    x->n = program_tokens(p, &p->source, TOKENS_LINE, text, left, ids);
     if (x->n < 0)
         return -1;
-    x->target = x->ids + x->n;
+    int32_t *target = ids + x->n;
     x->target_n = program_tokens(p, &p->target, TOKENS_PLAIN, tab + 1,
-                                 bytes - left - 1, x->target);
+                                 bytes - left - 1, target);
     options_of_spec(&search.o);
     if (x->target_n >= 0)
-        x->target_n = attn_score_complete(&search.o, &x->target, x->target_n);
+        x->target_n = attn_score_complete(&search.o, &target, x->target_n);
+    x->target = target - ids + x->at;
     return x->target_n;
+}
+
+/* Prints the answer to part p->parts. scores NULL: it was rejected. */
+static void score_print(struct program *p, const struct score_pair *x,
+                        const float *scores)
+{
+    double sum = 0.0;
+
+    for (int64_t i = 0; scores && i < x->target_n; i++)
+        sum += (double)scores[i];
+    if (isnan(sum)) {
+        program_wrong(p, "%s", attn_error_text(ATTN_ERROR_FINITE));
+        program_refuse(p, p->last[p->parts]);
+        scores = NULL;
+    }
+    if (scores)
+        printf("%.7g\t", sum);
+    for (int64_t i = 0; scores && i < x->target_n; i++)
+        printf(i > 0 ? " %.7g" : "%.7g", (double)scores[i]);
+}
+
+/* Scores the parts that are not rejected. Returns the log-probabilities of
+ * their targets' tokens; NULL: there are none. */
+static const float *score_find(struct program *p, const struct score_pair *x)
+{
+    const int32_t *ids = p->items.at;
+    struct attn_score_pair pair[PROGRAM_PARTS];
+    struct attn_score_request r = { .model = p->m,
+                                    .bound = p->bound.at,
+                                    .start = search.o.start,
+                                    .prefix = search.o.prefix,
+                                    .prefix_n = search.o.prefix_n,
+                                    .pair = pair,
+                                    .parallel = p->parallel };
+
+    for (int64_t i = 0; i < p->parts; i++) {
+        if (p->bad[i])
+            continue;
+        pair[r.pairs] = (struct attn_score_pair){ .source = ids + x[i].at,
+                                                  .source_n = x[i].n,
+                                                  .target = ids + x[i].target,
+                                                  .target_n = x[i].target_n };
+        r.pairs++;
+    }
+    r.bytes = attn_score_bytes(&r);
+    r.memory = program_grow(p, &p->work, attn_max(r.bytes, 1));
+    r.log_probability = program_grow(p, &p->text, (p->n + 1) * 4);
+    if (r.pairs == 0 || !r.memory || !r.log_probability)
+        return NULL;
+    const int wrong = attn_score_pairs(&r);
+    if (wrong == 0)
+        return r.log_probability;
+    if (wrong != ATTN_ERROR_FIXED)
+        program_fail(p, 70, "internal error: %s", attn_error_text(wrong));
+    p->parts = 0; /* a model of a fixed size takes one pair at a time */
+    p->bad[0] = 1;
+    program_wrong(p, "%s", attn_error_text(wrong));
+    program_refuse(p, p->last[0]);
+    return NULL;
+}
+
+/* Prints the answers to all parts. */
+static void score_answer(struct program *p, const struct score_pair *x)
+{
+    const int64_t parts = p->parts;
+    const float *scores = score_find(p, x);
+
+    for (p->parts = 0; p->parts < parts && p->status <= 3; p->parts++) {
+        const int bad = p->bad[p->parts];
+        score_print(p, &x[p->parts], bad ? NULL : scores);
+        putchar('\n');
+        scores += bad ? 0 : x[p->parts].target_n;
+    }
+}
+
+/* Reads a part for each line that has arrived. Returns 0 at the end of the
+ * input. */
+static int score_read(struct program *p, struct score_pair *x)
+{
+    const int64_t most = attn_min(attn_score_most(p->m), PROGRAM_PARTS);
+    const char *text = NULL;
+    int64_t bytes = 0;
+
+    p->n = 0;
+    p->parts = 0;
+    while (p->parts < most && p->n < ATTN_SCORE_TOKENS && p->status <= 3) {
+        const int state = program_line(p, p->parts == 0, &text, &bytes);
+        if (state == LINE_WAIT || state == LINE_END)
+            break;
+        p->last[p->parts] = p->in.number;
+        p->bad[p->parts] = state == LINE_LONG
+                        || score_line(p, text, bytes, x) < 0
+                        || score_fits(p, x) < 0;
+        if (p->bad[p->parts])
+            program_refuse(p, p->in.number);
+        else
+            p->n = x->target + x->target_n;
+        p->parts++;
+        x++;
+    }
+    return p->parts > 0 && p->status <= 3;
 }
 
 static void program_scores(struct program *p)
 {
-    const char *text = NULL;
-    struct score_pair x = { .n = 0 };
-    int64_t n = 0;
+    struct score_pair x[PROGRAM_PARTS];
 
     program_open_lines(p);
-    while (p->status == 0 || p->status == 3) {
-        const int state = program_line(p, 1, &text, &n);
-        if (state == LINE_END)
-            break;
-        if (state == LINE_LONG || score_line(p, text, n, &x) < 0
-            || score_ids(p, &x) < 0)
-            program_refuse(p, p->in.number);
-        putchar('\n');
-        program_flush(p, stdout);
+    while ((p->status == 0 || p->status == 3) && score_read(p, x)) {
+        score_answer(p, x);
+        if (p->status <= 3)
+            program_flush(p, stdout);
     }
 }
 
@@ -10016,7 +11081,8 @@ static void option_defaults(struct program *p)
 
 static void program_usage(const struct program *p, FILE *to)
 {
-    fprintf(to, "usage: %s [options]%s < lines\n", p->name,
+    fprintf(to, "usage: ");
+    fprintf(to, "%s [options]%s < lines\n", p->name,
             program_alone(p) ? "" : " model.weights");
 }
 
@@ -10108,6 +11174,10 @@ static void words_operand(struct program *p, const char *word)
 static void words_check(struct program *p)
 {
     p->use = program_use(p);
+    if (p->status == 0)
+        shard_words(p);
+    if (p->status == 0 && p->output && !p->shard)
+        program_fail(p, 2, "-o names the files of --shard: use > FILE");
     for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
         const struct program_option *o = &program_option[i];
         if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)
@@ -10154,10 +11224,11 @@ static int program_words(struct program *p, int n, char **word)
 /* program_main.c: the main function of the program. */
 
 /* Opens a pool of p->threads threads or, if that is negative, of one per
- * physical core. */
+ * physical core; ranks share these cores. */
 static void program_threads(struct program *p)
 {
-    const int64_t threads = p->threads < 0 ? attn_cores() : p->threads;
+    const int64_t by_default = attn_cores();
+    const int64_t threads = p->threads < 0 ? by_default : p->threads;
 
     if (threads < 2)
         return;
@@ -10182,8 +11253,9 @@ static int program_main(int argc, char **argv)
     p.name = argc > 0 ? argv[0] : model.name;
     p.m = &model;
     p.file = embedded_weights(&p.bytes);
-    if (program_words(&p, argc - 1, argv + 1) && p.status == 0) {
-        if (p.path)
+    if (p.status == 0 && program_words(&p, argc - 1, argv + 1)
+        && p.status == 0) {
+        if (p.status == 0 && p.path)
             p.file = program_map(&p, p.path, &p.bytes);
         if (p.status == 0 && p.file)
             program_weights(&p);

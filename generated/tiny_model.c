@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 9dc9593494dbacfd by
+ * from the spec of hash 4ee4c254c51a28af by
  *     attnc compile tiny.yaml --march=x86-64-v3 --parts=model
  *
  * To compile this file (here model.c):
@@ -114,8 +114,8 @@ struct weights {
 
 /* The header has comments on the public types. */
 
-#ifndef ATTN_BATCH_1
-#define ATTN_BATCH_1
+#ifndef ATTN_BATCH_2
+#define ATTN_BATCH_2
 
 enum {
     ATTN_PAGE = 64,
@@ -131,6 +131,7 @@ struct attn_parallel {
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
+    const struct attn_comm *comm;
 };
 
 struct attn_batch {
@@ -966,21 +967,6 @@ INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
     rows_add(sum, mr, nr, a, of->lda, w);
 }
 
-INLINE void float_products(tile_sums sum, int mr, int nr, int does,
-                           tile_read *read, int bytes,
-                           const struct tile_operands *of)
-{
-    const char *b = (const char *)of->b, *next = (const char *)of->next;
-    const char *const end = b + 16 * bytes * of->k;
-    const float *a = (const float *)of->a;
-    ROLLED
-    for (; b < end; b += 16 * bytes) { /* without a counter */
-        next = tile_fetch(mr, nr, does, next, of->ldb * bytes,
-                          of->ahead * bytes);
-        float_step(sum, mr, nr, read, of, a++, b);
-    }
-}
-
 INLINE v f32_read(const void *b, int64_t at)
 {
     return v_load_aligned((const float *)b + at);
@@ -989,7 +975,14 @@ INLINE v f32_read(const void *b, int64_t at)
 INLINE void f32_products(tile_sums sum, int mr, int nr, int does,
                          const struct tile_operands *of)
 {
-    float_products(sum, mr, nr, does, f32_read, 4, of);
+    const float *b = (const float *)of->b, *const end = b + 16 * of->k;
+    const char *next = (const char *)of->next;
+    const float *a = (const float *)of->a;
+    ROLLED
+    for (; b < end; b += 16) { /* without a counter */
+        next = tile_fetch(mr, nr, does, next, of->ldb * 4, of->ahead * 4);
+        float_step(sum, mr, nr, f32_read, of, a++, b);
+    }
 }
 
 /* Computes act(sums + bias) + r, each part if the tile has it. */
@@ -1959,8 +1952,8 @@ static void bind_weights(void *bound, const void *packed)
 
 /* ----------------------------------------------------- a compiled model --- */
 
-#ifndef ATTN_MODEL_2
-#define ATTN_MODEL_2
+#ifndef ATTN_MODEL_3
+#define ATTN_MODEL_3
 
 enum {
     ATTN_ENCODER_DECODER = 0,
@@ -1985,7 +1978,8 @@ enum {
     ATTN_ERROR_ALIGNED = -13,
     ATTN_ERROR_FINITE = -14,
     ATTN_ERROR_PAIR = -15,
-    ATTN_ERROR_FIXED = -16
+    ATTN_ERROR_FIXED = -16,
+    ATTN_ERROR_RANKS = -17
 };
 enum { ATTN_MOST = (1 << 29) - 1 };
 
@@ -2008,6 +2002,7 @@ struct attn_model {
     int64_t class_token;
     int64_t types;
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
+    int64_t fixed_ranks;
     int64_t output_columns;
     int64_t output_pooled;
     int64_t weights_bytes;
@@ -2246,6 +2241,7 @@ static const char *const check_texts[] = {
     "the model's results are not finite: check the weights",
     "the vocabulary has no template for pairs of texts",
     "a number of rows or sequences other than the one that the code is for",
+    "a number of ranks other than the one that the code is for",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 
@@ -2299,10 +2295,23 @@ ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
     return 0;
 }
 
-ATTN_API int attn_check_parallel(const struct attn_parallel *p)
+/* Checks the number of ranks; the model divides itself among no other. */
+static int check_comm(const struct attn_model *m, const struct attn_comm *comm)
+{
+    if (!comm)
+        return 0;
+    (void)m;
+    return ATTN_ERROR_RANKS;
+}
+
+ATTN_API int attn_check_parallel(const struct attn_model *m,
+                                 const struct attn_parallel *p)
 {
     if (!p)
         return 0;
+    const int wrong = check_comm(m, p->comm);
+    if (wrong)
+        return wrong;
     if (p->parts > 1 && !p->run)
         return ATTN_ERROR_NULL;
     return attn_check_count(p->parts, 0, ATTN_MOST);
@@ -2523,7 +2532,7 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     struct batch_room unused;
     if (!b)
         return ATTN_ERROR_NULL;
-    int wrong = attn_check_parallel(b->parallel);
+    int wrong = attn_check_parallel(m, b->parallel);
     if (wrong)
         return wrong;
     if (b->rows < 0 || b->rows > ATTN_MOST)
@@ -2931,7 +2940,7 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .dtype = "f32",
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0x9dc9593494dbacfdull,
+    .spec_hash = 0x4ee4c254c51a28afull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3 --parts\075model",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,

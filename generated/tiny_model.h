@@ -84,8 +84,8 @@
 
 /* batch.h: the arguments of one call of a model: sequences of rows, the pages
  * of their keys and values, and the caller's threads.                       */
-#ifndef ATTN_BATCH_1
-#define ATTN_BATCH_1
+#ifndef ATTN_BATCH_2
+#define ATTN_BATCH_2
 
 enum {
     ATTN_PAGE = 64,  /* positions per page of a cache */
@@ -107,6 +107,8 @@ struct attn_parallel {
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
+    const struct attn_comm *comm; /* the processes that divide the model, of
+                                   * attnc compile --ranks; NULL: one */
 };
 
 /* The batch of one call: sequences of any lengths, concatenated without
@@ -134,7 +136,8 @@ struct attn_batch {
     int64_t pool_pages[ATTN_CACHES], sources;
     const int32_t *prefix; /* [sequences] masking prefix: length of the part
                             * that all rows of the sequence can see; NULL:
-                            * none */
+                            * none. head.query.attend false: only that part is
+                            * visible; NULL: all rows */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
     const float *input;    /* rows of numbers, for a model that reads them
                             * instead of ids; unlike the output, without rows
@@ -158,8 +161,8 @@ struct attn_batch {
 
 /* compiled_model.h: a compiled model (its kind, sizes and functions), and the
  * errors that all functions return. */
-#ifndef ATTN_MODEL_2
-#define ATTN_MODEL_2
+#ifndef ATTN_MODEL_3
+#define ATTN_MODEL_3
 
 /* Kinds of models. */
 enum {
@@ -191,7 +194,8 @@ enum {
     ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
                                  weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* not the compiled-in rows or sequences */
+    ATTN_ERROR_FIXED = -16,   /* not the compiled-in rows or sequences */
+    ATTN_ERROR_RANKS = -17    /* not the compiled-in number of ranks */
 };
 /* Maximum number of rows, sequences, tokens or threads. */
 enum { ATTN_MOST = (1 << 29) - 1 };
@@ -230,6 +234,7 @@ struct attn_model {
      * sequence (including the class token) or of a query; new rows of decode;
      * keys that these rows attend to; sequences. */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
+    int64_t fixed_ranks;    /* processes that divide the model; 0: one */
     int64_t output_columns; /* numbers per result row */
     int64_t output_pooled;  /* 1: the result has one row per sequence */
     int64_t weights_bytes;  /* size of the packed weights */

@@ -8,13 +8,15 @@
 
 /* Code that only some models need is between #if ATTN_HAS_... and #else or
  * #endif; an emitted file contains one of the branches. These models have a
- * vocabulary, constant lengths, threads, turns of a conversation, or a
- * search. */
+ * vocabulary, constant lengths, threads, turns of a conversation, queries and
+ * documents (or pairs that become one text), a search, or several ranks. */
 #define ATTN_HAS_TEXT 1
 #define ATTN_HAS_FIXED 1
 #define ATTN_HAS_THREADS 1
 #define ATTN_HAS_CHAT 1
+#define ATTN_HAS_TASKS 1
 #define ATTN_HAS_SEARCH 1
+#define ATTN_HAS_RANKS 1
 /* Code for attnc itself, which no emitted file contains; and for attn.c. */
 #define ATTN_IN_ATTNC 1
 #define ATTN_IS_BESIDE 0
@@ -24,6 +26,7 @@
 
 #include "runtime/base/batch.h"
 #include "runtime/base/compiled_model.h"
+#include "runtime/base/comm.h"
 #include "runtime/base/generate.h"
 #include "runtime/text/growing_text.h"
 #include "runtime/handle/handle.h"

@@ -389,7 +389,8 @@ EXPORT(Decodes, int64_t, state_save,
     "Writes the stream into out[cap], which lies at a multiple of 8 bytes. "
     "Options are not saved. Returns the bytes written. Errors: "
     "ATTN_ERROR_ROOM if cap is below $state_bytes(), ATTN_ERROR_ALIGNED, "
-    "ATTN_ERROR_NULL, ATTN_ERROR_OPEN.")
+    "ATTN_ERROR_NULL, ATTN_ERROR_OPEN, and ATTN_ERROR_RANKS if this is one of "
+    "several ranks.")
 
 EXPORT(Decodes, const char *, state_check,
     (MODEL, P(uint64_t, weights), P(const void *, state),

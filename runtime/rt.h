@@ -5,9 +5,10 @@
  * In:  a model's functions and its packed weights; files, tokens, text.
  * Out: answers; inputs, read and checked; complete output files or none.
  * Other public headers: core.h, exports.h, pool.h, settings.h,
- * search_settings.h, option_rows.h, kinds.h, steps.h, split_steps.h, writers.h,
- * json.h, chat.h, gguf.h, formats.h, format_rows.h, foreign.h, looks.h,
- * synonyms.h, generate.h, input_lines.h, program.h, handle_system.h.        */
+ * search_settings.h, option_rows.h, program_rows.h, kinds.h, steps.h,
+ * split_steps.h, writers.h, json.h, chat.h, text_task.h, gguf.h,
+ * formats.h, format_rows.h, foreign.h, looks.h, synonyms.h, generate.h,
+ * input_lines.h, program.h.                                                 */
 #ifndef ATTNC_RT_H
 #define ATTNC_RT_H
 
@@ -240,6 +241,9 @@ int64_t tensor_not_finite(const Tensor *t); /* counts NaNs and infinities */
  * float's bits. Values that are too large become infinite; NaN stays NaN. */
 uint16_t bf16_of(float x);
 float bf16_float(uint16_t x); /* exact */
+/* Sets numbers below 2^-55 to 0. Then no product of two bf16 numbers, and no
+ * sum of these, is a denormal: each is a multiple of 2^-124. */
+void flush_small(float *x, int64_t n);
 
 typedef struct { /* a tensor to write: f32, or i32 for ids */
     const char *name;
@@ -305,6 +309,7 @@ typedef struct {      /* how one tensor is packed */
     int64_t columns;            /* columns of the complete (stacked) block */
     float scale;                /* folded factor: the exact product is */
     bool scaled;                /* rounded once to float */
+    bool flushed;               /* bf16_dp: numbers below 2^-55 become 0 */
     TableKind table;            /* [rows, k] computed by tables.c */
     double base;                /* TableSinusoid */
     int64_t position;           /* position of row 0 */

@@ -17,8 +17,7 @@ what=${1:-test}
 D=build/bare R=build/bare/tree/root
 # Of the tests those that start compilers, make, git or the shell's tools.
 PROGRAMS='errors_test format_test headers_test install_test lint_test
-    missing_test promises_test rooms_test tests/run_test backend/ cli/*.cmd
-    cli/compile_test'
+    missing_test promises_test rooms_test tests/run_test backend/ cli/*.cmd'
 
 fail() { echo "check-bare: $*" >&2; exit 1; }
 cannot() { echo "check-bare: $*" >&2; exit 77; }

@@ -23,7 +23,10 @@
 void interrupt_watch(void);
 bool interrupted(void);
 void interrupt_end(void);
-void interrupts_off(void); /* from now on, the two above leave signals alone */
+void interrupts_off(void); /* from now on, signals are left alone, and only
+                            * interrupt_ask() interrupts */
+void interrupts_on(void);  /* in a child of fork(): undoes interrupts_off() */
+void interrupt_ask(void);  /* safe in signal handlers and from any thread */
 void interrupt_takes(int64_t group);
 void interrupt_leaves(int64_t group);
 /* Prepares a process just forked by `parent`. The process gets its own process
@@ -181,6 +184,9 @@ bool jit_function(JitCode *j, void **at, const char *text, const char *symbol,
                   const Target *target, Fault *why);
 
 typedef struct Tier Tier;
+/* Calls what(with), which may allocate, print and fail. Returns false if that
+ * is impossible now, because another thread compiles. */
+typedef bool TierGuard(void (*what)(void *with), void *with);
 typedef struct { /* a model that can be called */
     const struct attn_model *model;
     void *library; /* dlopen() handle of the C compiler's object */

@@ -4,7 +4,7 @@
  * of this process's output nor an interrupt waits for the child. Each user runs
  * only one such compilation at a time; another child waits its turn until its
  * parent ends. */
-#define _GNU_SOURCE /* pipe2, memfd_create, close_range */
+#define _GNU_SOURCE /* pipe2, memfd_create, syscall */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,7 +22,13 @@
 #include "base/progress.h"
 #include "base/user_dir.h"
 
-enum { Result = 3, MostFiles = 4096, MessageMost = 1024, FirstMs = 50 };
+enum {
+    Result = 3,
+    MostFiles = 4096,
+    MessageMost = 1024,
+    FirstMs = 50,
+    StopMs = 2000 /* between two signals */
+};
 
 /* ---- in the process ---- */
 
@@ -36,7 +43,8 @@ static void leave_files(int fd)
     dup2(none, 1);
     dup2(messages >= 0 ? messages : none, 2);
     dup2(fd, Result);
-    if (close_range(Result + 1, ~0U, 0) != 0) /* old kernels lack it */
+    /* glibc has close_range() since 2.34, old kernels lack it */
+    if (syscall(SYS_close_range, Result + 1, ~0U, 0) != 0)
         for (int i = Result + 1; i < MostFiles; i++)
             close(i);
     fcntl(Result, F_SETFD, FD_CLOEXEC);
@@ -44,10 +52,19 @@ static void leave_files(int fd)
 
 static void detach(int fd)
 {
-    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
+    sigset_t taken;
+    child_begins();
+    messages_to(NULL, NULL);
+    progress_to(NULL, NULL);
     setsid();
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    interrupts_on(); /* background_stop() ends the compiler by a signal */
+    sigemptyset(&taken);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         signal(signals[i], SIG_DFL);
+        sigaddset(&taken, signals[i]);
+    }
+    sigprocmask(SIG_UNBLOCK, &taken, NULL);
     signal(SIGPIPE, SIG_IGN); /* writing to the pipe of a dead parent must not
                                * kill this process */
     setpriority(PRIO_PROCESS, 0, 19);
@@ -193,10 +210,12 @@ bool background_start(Background *b, const BackgroundWork *w, Fault *why)
     return true;
 }
 
-static bool say_end(const Background *b, Fault *why)
+static bool say_end(Background *b, Fault *why)
 {
     int status = 0;
-    if (waitpid((pid_t)b->pid, &status, 0) == b->pid && WIFSIGNALED(status))
+    const bool known = waitpid((pid_t)b->pid, &status, 0) == b->pid;
+    b->pid = 0;
+    if (known && WIFSIGNALED(status))
         return fault(why, ExitBackend,
                      "the process that compiles was killed by signal %d (%s)",
                      WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -231,6 +250,28 @@ void background_leave(Background *b)
     if (b->fd >= 0)
         close(b->fd);
     b->fd = -1;
-    if (b->pid > 0)
-        waitpid((pid_t)b->pid, NULL, WNOHANG);
+    background_reap(b);
+}
+
+bool background_reap(Background *b)
+{
+    if (b->pid > 0 && waitpid((pid_t)b->pid, NULL, WNOHANG) != 0)
+        b->pid = 0;
+    return b->pid == 0;
+}
+
+/* At SIGTERM the process ends its compiler, which takes a second if the
+ * compiler ignores SIGTERM. At a second SIGTERM it kills the compiler and
+ * itself. SIGKILL comes last, because it leaves the compiler running. A process
+ * that has ended gets no signal, because its id may belong to another one. */
+void background_stop(Background *b)
+{
+    static const int signals[] = { SIGTERM, SIGTERM, SIGKILL };
+    background_leave(b);
+    for (int i = 0; i < 3 && !background_reap(b); i++) {
+        kill((pid_t)b->pid, signals[i]);
+        for (int ms = 0; ms < StopMs && !background_reap(b); ms++)
+            nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    b->pid = 0;
 }

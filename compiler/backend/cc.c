@@ -44,7 +44,11 @@ const char *cc_find(Arena *a, const char *name, Fault *why)
 {
     if (name) {
         const char *path = find_program(a, name);
-        if (!path)
+        if (!path && !strcmp(name, "mpicc"))
+            fault(why, ExitBackend,
+                  "a program of several ranks needs mpicc; install MPI "
+                  "(apt-get install mpich, or libopenmpi-dev)");
+        else if (!path)
             fault(why, ExitBackend,
                   "there is no C compiler %s; give another "
                   "by --cc",

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/progress.h"
 
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 enum { Ends = sizeof ends / sizeof *ends, MostGroups = 256 };
@@ -22,6 +23,7 @@ static struct {
     int depth;                                /* number of interrupt_watch()
                                                * calls not yet ended */
     bool off;                                 /* signals are left alone */
+    volatile sig_atomic_t asked;              /* interrupt_ask() was called */
 } watch;
 
 static void on_end(int sig)
@@ -42,6 +44,18 @@ static void on_end(int sig)
 void interrupts_off(void)
 {
     watch.off = true;
+    watch.asked = false;
+}
+
+void interrupts_on(void)
+{
+    watch.off = false;
+    watch.asked = false;
+}
+
+void interrupt_ask(void)
+{
+    watch.asked = true;
 }
 
 void interrupt_watch(void)
@@ -59,7 +73,7 @@ void interrupt_watch(void)
 
 bool interrupted(void)
 {
-    return watch.stop != 0;
+    return watch.stop || watch.asked;
 }
 
 void interrupt_end(void)
@@ -92,6 +106,9 @@ void interrupt_child(int64_t parent)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGSEGV,
                                    SIGBUS, SIGILL,  SIGFPE, SIGABRT };
+    child_begins();
+    messages_to(NULL, NULL); /* to stderr */
+    progress_to(NULL, NULL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != (pid_t)parent)

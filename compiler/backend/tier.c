@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "backend/tier_state.h"
 #include "base/user_dir.h"
@@ -59,7 +60,7 @@ static void take_object(Tier *t)
                "the object of %s is gone from the cache: libtcc's code runs on",
                t->compiler);
     } else if (!same_model(t->first.model, t->second.model)) {
-        tier_refuse(t, "it is not of the same model");
+        tier_record_refusal(t, "it is not of the same model");
     } else {
         t->bound[1] = bind(t, t->second.model);
         report(t, "%s is done after %.2f s%s", t->compiler,
@@ -67,14 +68,20 @@ static void take_object(Tier *t)
     }
 }
 
-/* Checks, without waiting, if the compiler has finished. */
-static void look(Tier *t)
+/* Records a refusal, and checks, without waiting, if the compiler has
+ * finished. */
+static void look(void *tier)
 {
     Fault why;
-    if (t->background.fd < 0)
-        return;
+    Tier *t = tier;
+    t->waits = false; /* before reading what refuse() sets */
+    const char *refused = atomic_exchange(&t->refused, NULL);
+    if (refused)
+        tier_record_refusal(t, refused);
     const BackgroundEnd end = background_poll(&t->background, t->arena, &t->key,
                                               &t->about, &why);
+    if (t->background.fd >= 0 || !background_reap(&t->background))
+        t->waits = true;
     if (end == BackgroundDone)
         take_object(t);
     if (end == BackgroundFailed)
@@ -82,25 +89,51 @@ static void look(Tier *t)
                why.text);
 }
 
+/* Calls look() if there is something to do. A child of fork() shares the pipe,
+ * whose message is for its owner. */
+static void look_at(Tier *t)
+{
+    if (!t->waits || t->owner != getpid())
+        return;
+    if (t->guard)
+        t->guard(look, t);
+    else
+        look(t);
+}
+
+/* Rejects the object. */
+static void refuse(Tier *t, const char *reason)
+{
+    t->bound[1] = NULL;
+    t->is_wrong = true;
+    t->refused = reason;
+    t->waits = true;
+    look_at(t);
+}
+
 /* ---- calls ---- */
 static void call(Tier *t, bool decodes, const struct attn_batch *b, void *arena)
 {
-    t->calls++;
-    look(t);
+    const int64_t calls = ++t->calls;
+    const char *differs;
+    look_at(t);
     const TierCall kind = !decodes               ? TierEncode
                         : b->rows > b->sequences ? TierPrefill
                                                  : TierStep;
     if (!t->bound[1]) {
         tier_run(t, 0, decodes, b, arena);
     } else if (t->checked[kind]) {
-        tier_run(t, 1, decodes, b, arena);
-    } else if (tier_agree(t, decodes, b, arena)) {
+        if (!tier_run(t, 1, decodes, b, arena))
+            tier_run(t, 0, decodes, b, arena);
+    } else if (tier_agree(t, decodes, b, arena, &differs)) {
         static const char *const name[] = { "encode", "prefill", "step" };
         t->checked[kind] = true;
         report(t,
                "%s: the object of %s gives the same bits, and is taken over at "
                "call %lld",
-               name[kind], t->compiler, (long long)t->calls);
+               name[kind], t->compiler, (long long)calls);
+    } else if (differs) {
+        refuse(t, differs);
     }
 }
 
@@ -205,7 +238,10 @@ bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
                  .symbol = arena_printf(arena, "%s_model", p->prefix),
                  .about = "",
                  .note = note_key(o, (CText){ text, n }),
-                 .background = { .fd = -1 } };
+                 .background = { .fd = -1 },
+                 .lock = PTHREAD_MUTEX_INITIALIZER,
+                 .guard = o->guard,
+                 .owner = getpid() };
     *b = (Backend){ 0 };
     if (find_object(t, b)) {
         report(t, "the object of %s was in the cache%s", t->compiler, t->about);
@@ -217,10 +253,12 @@ bool tier_load(Backend *b, Arena *arena, const Plan *p, const TierOptions *o,
     if (!(o->perf ? jit_load_named : jit_load)(&t->first.jit, &t->first.model,
                                                text, t->symbol, &p->target,
                                                why)) {
-        background_leave(&t->background);
+        tier_close(t);
         return false;
     }
     t->self = t;
+    t->waits = t->background.fd >= 0;
+    t->verbose &= !t->guard; /* messages of later calls have no reader */
     t->model = *t->first.model;
     t->model.bind = NULL; /* callers use tier_bind() */
     t->model.bound_bytes = sizeof t->self;
@@ -234,13 +272,19 @@ void tier_close(Tier *t)
 {
     if (!t)
         return;
-    look(t); /* report what has happened since the last call */
+    /* report what has happened since the last call; with a guard, record a
+     * refusal that no call could */
+    if (!t->guard || t->refused)
+        look_at(t);
     if (t->background.fd >= 0)
         report(t, "%s goes on in the background, for the next run",
                t->compiler);
-    background_leave(&t->background);
+    if (t->guard && t->owner == getpid())
+        background_stop(&t->background);
+    else
+        background_leave(&t->background);
     jit_unload(&t->first.jit);
     if (t->second.library)
         dlclose(t->second.library);
-    free(t->room);
+    tier_free_rooms(t);
 }

@@ -1,7 +1,11 @@
 /* tier.h: a model in two tiers. libtcc's code runs at once, while a C compiler
  * works in a separate process. Between two calls of the model, the compiler's
  * object replaces libtcc's code, after it has produced identical bits for one
- * call. */
+ * call.
+ *
+ * Threads: if there is a guard, any number of threads may call the model. The
+ * object is loaded inside the guard. Each thread compares its own first call of
+ * a kind, unless another one has; the results are only of that call. */
 #ifndef ATTNC_TIER_H
 #define ATTNC_TIER_H
 
@@ -35,8 +39,13 @@ typedef enum {
  * object's key and the remark; if it failed, sets *why. */
 BackgroundEnd background_poll(Background *b, Arena *a, CacheKey *key,
                               const char **about, Fault *why);
+/* Waits for a process that has ended, so that no zombie stays. Returns false if
+ * it still runs. */
+bool background_reap(Background *b);
 /* Closes the pipe; the process continues on its own. */
 void background_leave(Background *b);
+/* Ends the process and waits until it has ended, usually a few milliseconds. */
+void background_stop(Background *b);
 
 /* ---- tier.c ---- */
 typedef struct {
@@ -47,6 +56,7 @@ typedef struct {
     const char *level;
     const char *records; /* file of tuning records for the text; NULL: none */
     bool verbose, perf;  /* `perf`: as in BackendOptions */
+    TierGuard *guard;    /* NULL: one thread calls the model */
 } TierOptions;
 /* Loads the object from the cache if an earlier run left one. Otherwise loads
  * libtcc's code for `p` and starts the compiler. *arena must outlive the

@@ -15,32 +15,70 @@ static int64_t arena_need(const struct attn_model *m,
                           b->parallel ? b->parallel->parts : 1);
 }
 
-/* Returns an arena for the second tier: the caller's, which has the size that
- * the first tier needs, or a larger one. */
-static void *arena_of_second(Tier *t, const struct attn_batch *b, void *arena)
+/* Returns room for an arena of so many bytes; NULL: there is no memory. */
+static TierRoom *take_room(Tier *t, int64_t need)
 {
-    const int64_t need = arena_need(t->second.model, b);
-    if (need <= arena_need(t->first.model, b))
-        return arena;
-    if (need > t->room_bytes) {
-        const size_t bytes = (size_t)(need + ATTN_ALIGN - 1) / ATTN_ALIGN
-                           * ATTN_ALIGN;
-        free(t->room);
-        t->room = aligned_alloc(ATTN_ALIGN, bytes);
-        t->room_bytes = need;
-        if (!t->room)
-            fail(ExitResource, "out of memory");
-    }
-    return t->room;
+    pthread_mutex_lock(&t->lock);
+    TierRoom *r = t->rooms;
+    if (r)
+        t->rooms = r->next;
+    pthread_mutex_unlock(&t->lock);
+    if (r && r->bytes >= need)
+        return r;
+    free(r);
+    const size_t arena = (size_t)(need + ATTN_ALIGN - 1) / ATTN_ALIGN
+                       * ATTN_ALIGN;
+    r = aligned_alloc(ATTN_ALIGN, ATTN_ALIGN + arena);
+    if (r)
+        r->bytes = need;
+    return r;
 }
 
-void tier_run(Tier *t, int which, bool decodes, const struct attn_batch *b,
+static void give_room(Tier *t, TierRoom *r)
+{
+    pthread_mutex_lock(&t->lock);
+    r->next = t->rooms;
+    t->rooms = r;
+    pthread_mutex_unlock(&t->lock);
+}
+
+void tier_free_rooms(Tier *t)
+{
+    for (TierRoom *next; t->rooms; t->rooms = next) {
+        next = t->rooms->next;
+        free(t->rooms);
+    }
+    pthread_mutex_destroy(&t->lock);
+}
+
+/* The caller's arena has the size that the first tier needs. */
+static bool run_second(Tier *t, void *bound, bool decodes,
+                       const struct attn_batch *b, void *arena)
+{
+    const struct attn_model *m = t->second.model;
+    const int64_t need = arena_need(m, b);
+    TierRoom *r = NULL;
+    if (need > arena_need(t->first.model, b)) {
+        r = take_room(t, need);
+        if (!r)
+            return false;
+        arena = (char *)r + ATTN_ALIGN;
+    }
+    (decodes ? m->decode : m->encode)(bound, b, arena);
+    if (r)
+        give_room(t, r);
+    return true;
+}
+
+bool tier_run(Tier *t, int which, bool decodes, const struct attn_batch *b,
               void *arena)
 {
-    const struct attn_model *m = which ? t->second.model : t->first.model;
-    if (which)
-        arena = arena_of_second(t, b, arena);
-    (decodes ? m->decode : m->encode)(t->bound[which], b, arena);
+    const struct attn_model *m = t->first.model;
+    void *bound = t->bound[which];
+    if (which) /* another thread may have rejected it */
+        return bound && run_second(t, bound, decodes, b, arena);
+    (decodes ? m->decode : m->encode)(bound, b, arena);
+    return true;
 }
 
 /* ---- results ---- */
@@ -121,8 +159,10 @@ static bool same_sum(const Tier *t, const struct attn_batch *b)
     return memcmp(&sum[0], &sum[1], sizeof sum[0]) == 0;
 }
 
-bool tier_agree(Tier *t, bool decodes, const struct attn_batch *b, void *arena)
+bool tier_agree(Tier *t, bool decodes, const struct attn_batch *b, void *arena,
+                const char **differs)
 {
+    *differs = NULL;
     Arena *a = arena_new();
     const Pieces p = written(t, a, decodes, b);
     size_t bytes = 0;
@@ -135,13 +175,13 @@ bool tier_agree(Tier *t, bool decodes, const struct attn_batch *b, void *arena)
         tier_run(t, 0, decodes, b, arena);
         copy(&p, first, false);
         copy(&p, before, true);
-        tier_run(t, 1, decodes, b, arena);
-        agree = same(&p, first)
+        const bool ran = tier_run(t, 1, decodes, b, arena);
+        agree = ran && same(&p, first)
              && (!decodes || b->selected == 0 || same_sum(t, b));
         copy(&p, first, true);
-        if (!agree)
-            tier_refuse(t, decodes ? "a decode has other bits"
-                                   : "an encode has other bits");
+        if (ran && !agree)
+            *differs = decodes ? "a decode has other bits"
+                               : "an encode has other bits";
     } else {
         tier_run(t, 0, decodes, b, arena);
     }
@@ -168,7 +208,7 @@ static const char *keep_copy(Tier *t)
     return ok ? to : "no file";
 }
 
-void tier_refuse(Tier *t, const char *reason)
+void tier_record_refusal(Tier *t, const char *reason)
 {
     Fault unused;
     const CachePut put = { .kind = CacheNote,
@@ -182,5 +222,4 @@ void tier_refuse(Tier *t, const char *reason)
                t->compiler, reason, keep_copy(t));
     cache_remove(t->arena, CacheObject, t->key);
     cache_put(t->arena, &put, &unused);
-    t->bound[1] = NULL;
 }

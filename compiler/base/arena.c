@@ -139,6 +139,16 @@ static void free_chunks(Chunk *c)
     }
 }
 
+static void free_owned(void *arena)
+{
+    arena_free(arena);
+}
+
+void arena_owns_arena(Arena *a, Arena *b)
+{
+    arena_owns(a, b, free_owned);
+}
+
 void arena_free(Arena *a)
 {
     if (!a)

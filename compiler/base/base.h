@@ -39,6 +39,7 @@ char *arena_vprintf(Arena *a, const char *fmt, va_list ap)
 char *arena_grouped(Arena *a, int64_t n); /* formats n as "1,234,567" */
 /* The arena calls close(what) when it is freed or emptied, the newest first. */
 void arena_owns(Arena *a, void *what, void (*close)(void *what));
+void arena_owns_arena(Arena *a, Arena *b);     /* b is freed with it */
 void arena_closes(Arena *a, const void *what); /* closes it now */
 size_t arena_bytes(const Arena *a); /* total bytes allocated so far */
 
@@ -134,6 +135,10 @@ typedef void MessageSink(void *with, const Message *m);
 /* Gives later messages of this thread to `sink` instead of message_print().
  * NULL: to message_print() again. */
 void messages_to(MessageSink *sink, void *with);
+/* Call this in the child after a fork. An error ends the child, and not its
+ * copy of the parent's attempt, without the parent's functions of atexit().
+ * messages_to(NULL, NULL) then ends those to the parent's functions. */
+void child_begins(void);
 
 typedef struct {   /* maps a position in generated text to its origin */
     int line, col; /* line 0: all positions without an element before this */

@@ -36,6 +36,8 @@ static struct {
                         progress_use() replaced fd and clock */
     double begin, shown; /* start of the outer task; time of the last redraw */
     double (*now)(void);
+    ProgressSink *sink;
+    void *with;
 } line = { .fd = -1, .now = seconds_now };
 
 void quiet(void)
@@ -166,9 +168,27 @@ static void show_works(int columns)
     arena_free(a);
 }
 
+static void tell_sink(double now)
+{
+    Arena *a = arena_new();
+    double unused;
+    line.shown = now;
+    line.sink(line.with, known_done(&unused), works_text(a));
+    arena_free(a);
+}
+
+void progress_to(ProgressSink *sink, void *with)
+{
+    line.sink = sink;
+    line.with = with;
+    line.depth = 0;
+}
+
 void progress_tick(void)
 {
     const double now = line.now();
+    if (line.sink && line.depth > 0 && now - line.shown >= often)
+        tell_sink(now);
     if (!progress_terminal() || now - line.begin < patience
         || (terminal_has_line() && now - line.shown < often)
         || !terminal_is_ours(line.fd))

@@ -37,6 +37,12 @@ void progress_off(void);
 bool progress_is_off(void);
 void quiet(void); /* calls progress_off() and notes_off() */
 
+/* Calls a function with the progress of the tasks, at most ten times a second,
+ * whether or not the line is drawn. done: 0 .. 1; NAN: unknown. sink NULL: no
+ * longer. */
+typedef void ProgressSink(void *with, double done, const char *text);
+void progress_to(ProgressSink *sink, void *with);
+
 bool progress_terminal(void); /* true if a line is shown on a terminal */
 
 /* For tests: replaces stderr and the clock. now() returns seconds. */

@@ -43,6 +43,27 @@ const char *plain_text(Arena *a, const char *text)
     return attention_label(a, text, (int64_t)strlen(text));
 }
 
+const char *shell_word(Arena *a, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./=+,:@%-";
+    const bool escapes = strcmp(plain_text(a, text), text) != 0;
+    Buffer b = { .arena = a };
+    if (*text && !text[strspn(text, plain)])
+        return text;
+    buffer_printf(&b, escapes ? "$'" : "'");
+    for (const char *c = text; *c; c++)
+        if (*c == '\'')
+            buffer_printf(&b, escapes ? "\\'" : "'\\''");
+        else if (escapes && (*c < ' ' || *c > '~' || *c == '\\'))
+            buffer_printf(&b, "\\x%02x", (unsigned char)*c);
+        else
+            buffer_printf(&b, "%c", *c);
+    buffer_printf(&b, "'");
+    return b.at;
+}
+
 const char *number_text(Arena *a, double x)
 {
     if (fabs(x) < 1e9 && x == floor(x))

@@ -10,6 +10,10 @@
 const char *attention_label(Arena *a, const char *token, int64_t n);
 /* Returns `text` in printable form, like attention_label(). */
 const char *plain_text(Arena *a, const char *text);
+/* Returns a text as one word for a shell, quoted if it must be. Characters that
+ * a terminal does not print become escapes of $'..', which bash, ksh and zsh
+ * read. */
+const char *shell_word(Arena *a, const char *text);
 /* Returns `width` or the length of the text in bytes, whichever is greater. */
 int longer(int width, const char *text);
 /* Returns the number of terminal columns that a text occupies. */

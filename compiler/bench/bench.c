@@ -68,10 +68,10 @@ static void run_all(Setup *s, const Works *works, Times *times)
         run_turn(s, works, times);
         const double passed = seconds_now() - begin;
         progress_at(turns > 0 ? (double)n / turns : fmin(1, passed / most));
-        if (o->repetitions > 0 && n < o->repetitions)
+        if (o->repetitions > 0 && n < o->repetitions && !interrupted())
             continue;
         if (n == o->repetitions || (n >= least_runs && passed >= most)
-            || n == limit)
+            || n == limit || interrupted())
             return;
         if (n < look || passed < most / 10)
             continue;

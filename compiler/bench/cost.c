@@ -58,9 +58,9 @@ static int64_t keys_seen(const Graph *g, int node, int64_t rows, int64_t keys)
 
 static double elem_bytes(Type t)
 {
-    return elem_arithmetic(t.elem) == ArithmeticF32
-             ? dtype_number_bytes(elem_dtype(t.elem))
-             : (double)elem_arithmetic(t.elem);
+    const RowFormat *f = &row_formats[elem_arithmetic(t.elem)];
+    return f->kernel ? (double)(f->bytes * f->planes)
+                     : dtype_number_bytes(elem_dtype(t.elem));
 }
 
 static bool looks_up(const Node *n)
@@ -165,7 +165,9 @@ static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
     const double all = (double)node_flops(g, node, rows / times, keys);
     const bool product = n->op == OpMatmul || n->op == OpLinear;
     const Type *x = n->nin > 0 ? &g->nodes.at[n->in[0]].type : NULL;
-    const int planes = product ? (int)elem_arithmetic(x->elem) : 0;
+    const RowFormat *f =
+        &row_formats[product ? elem_arithmetic(x->elem) : ArithmeticF32];
+    const int planes = f->scaled ? f->planes : 0;
     const double sums = planes ? (double)node_sums(g, node, rows / times, 1)
                                : 0;
     to->flops += all - sums;

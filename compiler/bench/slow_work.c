@@ -34,10 +34,10 @@ static int product_kind(const Graph *g, const Node *n, double rows)
     const Dtype dtype = elem_dtype(g->nodes.at[n->in[1]].type.elem);
     const Elem rows_elem = g->nodes.at[n->in[0]].type.elem;
     return kind
-         + (elem_arithmetic(rows_elem) != ArithmeticF32 ? LoadDot
-            : dtype_is_integer(dtype)                   ? LoadInt8
-            : dtype == DtypeBf16                        ? LoadBf16
-                                                        : 0);
+         + (row_formats[elem_arithmetic(rows_elem)].scaled ? LoadDot
+            : dtype_is_integer(dtype)                      ? LoadInt8
+            : dtype == DtypeBf16                           ? LoadBf16
+                                                           : 0);
 }
 
 /* Returns the factor by which padding to complete panels increases

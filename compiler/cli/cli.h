@@ -4,7 +4,7 @@
  *
  * In:  the words of a command line, stdin.
  * Out: a command's work and its exit code; messages on stderr.
- * Other public headers: commands.h, options.h. */
+ * Other public headers: commands.h, options.h, attention_run.h. */
 #ifndef ATTNC_CLI_H
 #define ATTNC_CLI_H
 
@@ -35,7 +35,7 @@ enum {
      * write something else to it. */
     CmdReports = CmdAll
                & ~(CmdNew | CmdImport | CmdCompile | CmdGraph | CmdPlan
-                   | CmdWatch)
+                   | CmdWatch | CmdMerge)
 };
 
 typedef struct {
@@ -57,6 +57,9 @@ const Command *command_find(const char *name);
  * if a word is invalid. */
 typedef struct Options Options;
 Options *options_parse(Arena *a, const Command *c, int argc, char **argv);
+
+/* True if the command itself writes the file of -o. */
+bool writes_itself(const Options *o);
 
 typedef struct { /* options that all commands accept */
     bool help, version, quiet, force;

@@ -39,12 +39,21 @@ put_text() { # PATH COMMAND ..
 # What programs in C need, if `make lib` was called.
 install_library() {
     put 644 bindings/cmake/attncConfig.cmake lib/cmake/attnc/attncConfig.cmake
+    put_text lib/cmake/attnc/attncConfigVersion.cmake \
+        sed "s/@VERSION@/$version/" bindings/cmake/attncConfigVersion.cmake.in
     [ -f "$B/libattnc.so" ] || return 0
     put 644 "$B/libattnc.so" lib/libattnc.so.1
     ln -sf libattnc.so.1 "$TO/lib/libattnc.so" || fail "no $TO/lib/libattnc.so"
     echo lib/libattnc.so >> "$new/list"
     put 644 compiler/library/attnc.h include/attnc.h
+    put 644 "$B/static/libattnc.a" lib/libattnc.a
     put_text lib/pkgconfig/attnc.pc pkg_config
+    put_text share/man/man3/attnc.3 awk \
+        -v title="$("$A" help --format=man | head -n 1)" \
+        -f compiler/library/man.awk compiler/library/attnc.h
+    for f in $(sed -n 's/^    \(attnc_[a-z_]*\);$/\1/p' compiler/library/attnc.map); do
+        [ "$f" = attnc_main ] || put_text "share/man/man3/$f.3" echo '.so man3/attnc.3'
+    done
 }
 
 pkg_config() { # the prefix follows the file, so that the folder can be moved
@@ -52,14 +61,16 @@ pkg_config() { # the prefix follows the file, so that the folder can be moved
 prefix=\${pcfiledir}/../..
 Name: attnc
 Description: compiles a Transformer and runs it
-Version: $("$A" --version | sed 's/attnc //')
+Version: $version
 Cflags: -I\${prefix}/include
 Libs: -L\${prefix}/lib -lattnc
+Libs.private: -lyaml -ljansson -lxxhash -lutf8proc -lm -ldl -lpthread
 EOF
 }
 
 install_all() {
     [ -x "$A" ] || fail "there is no $A: make"
+    version=$("$A" --version | sed 's/attnc //')
     : > "$new/list"
     put 755 "$A" bin/attnc
     for c in '' $("$A" help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do

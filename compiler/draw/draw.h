@@ -32,6 +32,9 @@ typedef struct {
     int head, query; /* draws only this head and this query; -1: all */
 } AttentionPicture;
 
+enum { AttentionCells = 1 << 24 }; /* maximum number of weights in a picture */
+/* Returns the number of weights of a map that are drawn. */
+int64_t attention_cells(const AttentionPicture *p, const AttentionMap *m);
 /* Returns the number of heads of a map that are drawn. */
 int attention_heads(const AttentionPicture *p, const AttentionMap *m);
 /* Draws a matrix for each head of each map; rows are queries, columns are keys.

@@ -59,6 +59,12 @@ int attention_heads(const AttentionPicture *p, const AttentionMap *m)
     return p->head >= 0 ? 1 : m->heads;
 }
 
+int64_t attention_cells(const AttentionPicture *p, const AttentionMap *m)
+{
+    const int64_t rows = p->query >= 0 ? 1 : p->n[m->side[0]];
+    return attention_heads(p, m) * rows * p->n[m->side[1]];
+}
+
 static int panels_of(const AttentionPicture *p, const AttentionMap *m)
 {
     return p->query >= 0 ? 1 : attention_heads(p, m);

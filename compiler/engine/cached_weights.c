@@ -234,6 +234,8 @@ void weights_cache(Engine *e)
         return;
     e->to_keep = false;
     if (fork() == 0) {
+        child_begins();
+        messages_to(NULL, NULL);
         let_go();
         write_kept(e);
         _exit(ExitDone);

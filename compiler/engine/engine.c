@@ -51,6 +51,15 @@ static int check_passes(const PassOptions *p)
     return ok ? ExitDone : ExitUsage;
 }
 
+/* Lets the last rows of the model be its result. */
+static void drop_head(Spec *s)
+{
+    s->head = HeadRows;
+    s->head_pool = PoolNone;
+    s->head_normalize = false;
+    s->head_width = s->second_width = 0;
+}
+
 int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
 {
     *e = (Engine){ .arena = arena_new(), .options = *o };
@@ -60,8 +69,10 @@ int engine_graph(Engine *e, const EngineOptions *o, FILE *log)
     e->spec = spec_read(e->arena, o->spec, o->text, o->sets, o->nsets);
     if (!e->spec)
         return ExitInput;
+    if (o->hidden)
+        drop_head(e->spec);
     e->unfused = build_graph(e->arena, e->spec);
-    if (!names_fit(e->unfused))
+    if (!o->hidden && !names_fit(e->unfused)) /* some are of the head */
         return ExitInput;
     e->graph = graph_copy(e->arena, e->unfused);
     code = keep_taps(e->graph, o);

@@ -22,6 +22,10 @@ typedef enum {
     OfferLevel = 32
 } Offers;
 
+/* A call that needs more memory gets no further sequence. Its last one may
+ * exceed the limit by any amount. */
+enum { BatchBytes = 1 << 27 };
+
 typedef struct {
     const char *spec;
     const Source *text; /* text of the spec, or NULL to read it from the file */
@@ -31,6 +35,7 @@ typedef struct {
     const char *const *taps;
     int ntaps;              /* number of `taps`: names of nodes whose values can
                              * be read back */
+    bool hidden;            /* the result is what the head would read */
     bool keep_all;          /* the value of every node can be read back */
     bool small_m;           /* for tests: small-M products get their own loop
                                nests even if their weights are small */
@@ -46,6 +51,9 @@ typedef struct {
     int64_t threads;        /* -1: one per physical core; 0, 1: one */
     int64_t part_work;      /* minimum FLOPs per thread; 0: the default */
     bool perf;              /* publish function names to profilers */
+    TierGuard *guard;       /* of the backend "auto": not NULL if several
+                             * threads call the model. engine_close() then ends
+                             * the compiler. */
     bool verbose;           /* report the steps of the backend "auto" */
     bool tuned;             /* use tuning records for this machine */
     const char *records;    /* file of tuning records; NULL: the user's own */

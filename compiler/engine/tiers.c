@@ -124,6 +124,7 @@ int engine_tiers(Engine *e)
         .records = o->tuned ? records_path(e->arena, o->records) : NULL,
         .verbose = o->verbose,
         .perf = o->perf,
+        .guard = o->guard,
     };
     return tier_load(&e->backend, e->arena, e->plan, &with, &why)
              ? ExitDone

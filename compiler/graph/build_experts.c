@@ -23,11 +23,11 @@ static int put_experts(Build *b, int64_t rows, int64_t columns,
 }
 
 /* Adds x W^T (+ b), where each row uses its own expert's weights. */
-static int multiply_by_experts(Build *b, int x, int64_t out, const char *word,
-                               int routes)
+static int multiply_by_experts(Build *b, int x, int64_t out, bool bias,
+                               const char *word, int routes)
 {
     Node n = { .op = OpLinear, .in = { x, -1, -1, -1, routes }, .nin = 5 };
-    n.has_bias = b->s->bias_ffn;
+    n.has_bias = bias;
     n.in[1] = put_experts(b, out, width_of(b, x), word);
     if (n.has_bias)
         n.in[2] = put_experts(b, out, 0, word);
@@ -95,16 +95,17 @@ static int network(Build *b, int x, int routes)
 {
     const Spec *s = b->s;
     const char *act = act_text[s->activation].plain;
-    int y = multiply_by_experts(b, x, b->side->d_ff, "w1", routes);
+    int y = multiply_by_experts(b, x, b->side->d_ff, s->bias_ffn, "w1", routes);
     y = put_activation(b, y, s->activation, build_join(b, "experts.", act));
     if (s->gated) {
-        int z = multiply_by_experts(b, x, b->side->d_ff, "w3", routes);
+        int z = multiply_by_experts(b, x, b->side->d_ff, s->bias_ffn, "w3",
+                                    routes);
         const Activation other = act_text[s->activation].other;
         z = put_activation(b, z, other,
                            build_join(b, "experts.", act_text[other].plain));
         y = put_binary(b, OpMul, y, z, "experts.gated");
     }
-    return multiply_by_experts(b, y, s->d_model, "w2", routes);
+    return multiply_by_experts(b, y, s->d_model, s->bias_w2, "w2", routes);
 }
 
 /* Adds the shared experts as one network, as wide as all of them together. */

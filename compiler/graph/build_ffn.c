@@ -16,6 +16,6 @@ int build_dense(Build *b, int x, int64_t d_ff, const char *prefix)
                            build_join(b, prefix, act_text[other].plain));
         y = put_binary(b, OpMul, y, z, build_join(b, prefix, "gated"));
     }
-    return put_linear(b, y, s->d_model, s->bias_ffn,
+    return put_linear(b, y, s->d_model, s->bias_w2,
                       build_join(b, prefix, "w2"));
 }

@@ -275,16 +275,68 @@ static int normalize(Build *b, int x)
     return b->s->head_normalize ? put_node(b, n, "normalized") : x;
 }
 
+/* Adds the function of logits. */
+static int activate(Build *b, int x)
+{
+    b->field = "head.activation";
+    return put_activation(b, x, b->s->out_act, "head.activated");
+}
+
+/* Returns true if the logits are those of one row. It is chosen before they are
+ * computed. */
+static bool picks_row(const Spec *s)
+{
+    return s->head == HeadLogits
+        && (s->head_pool == PoolClass || s->head_pool == PoolLast);
+}
+
+/* Adds the function of logits, and pools them if the spec asks for that. A
+ * function that never falls gives the same after a maximum, of fewer logits. */
+static int finish_logits(Build *b, int x)
+{
+    const Activation act = b->s->out_act;
+    const bool rises = act == ActRelu || act == ActLog1pRelu
+                    || act == ActLog1pTwice;
+    if (b->s->head_pool == PoolNone || picks_row(b->s))
+        return activate(b, x);
+    if (b->s->head_pool == PoolMax && rises)
+        return activate(b, pool(b, x));
+    return pool(b, activate(b, x));
+}
+
+/* Returns one column of x. */
+static int column(Build *b, int x, int64_t first, const char *word)
+{
+    Node n = { .op = OpSlice, .in = { x }, .nin = 1, .first = first };
+    n.type = (Type){ ElemF32, 2, { [1] = { .c = 1 } } };
+    return put_node(b, n, word);
+}
+
+/* Returns the score of head.score, a difference of logits. */
+static int score(Build *b, int x)
+{
+    const SpecIds *ids = &b->s->score;
+    b->field = "head.score";
+    if (ids->n == 0)
+        return x;
+    const int yes = column(b, x, ids->at[0], "score.first");
+    if (ids->n == 1)
+        return yes;
+    const int no = put_scale(b, column(b, x, ids->at[1], "score.second"), -1,
+                             "score.subtracted");
+    return put_binary(b, OpAdd, no, yes, "score");
+}
+
+static int encoder_logits(Build *b, int x)
+{
+    return score(b, finish_logits(b, logits(b, x)));
+}
+
 static int classes(Build *b, int x)
 {
     b->field = "head.classes";
-    return put_linear(b, x, b->s->head_classes, b->s->class_bias, "classifier");
-}
-
-static int rows(Build *b, int x)
-{
-    (void)b;
-    return x;
+    return activate(b, put_linear(b, x, b->s->head_classes, b->s->class_bias,
+                                  "classifier"));
 }
 
 /* clang-format off */
@@ -293,8 +345,8 @@ static const struct {
     const char *name;            /* name of the result */
     bool pooled;                 /* one row for each sequence: no Select */
 } heads[] = {
-    [HeadRows]          = { rows,      "output", false },
-    [HeadLogits]        = { logits,    "logits", false },
+    [HeadRows]          = { normalize, "output", false },
+    [HeadLogits]        = { encoder_logits, "logits", false },
     [HeadPool]          = { normalize, "output", true },
     [HeadClassify]      = { classes,   "output", true },
     [HeadTokenClassify] = { classes,   "output", false },
@@ -307,7 +359,7 @@ static void finish(Build *b, int x)
     if (head == HeadDefault)
         head = b->entry == EntryDecode ? HeadLogits : HeadRows;
     const char *name = heads[head].name;
-    if (heads[head].pooled && b->s->head_pooled)
+    if ((heads[head].pooled && b->s->head_pooled) || picks_row(b->s))
         x = pool(b, x);
     x = dense_head(b, x);
     if (heads[head].pooled && !b->s->head_pooled)

@@ -158,9 +158,15 @@ static bool masks(const MaskSpec *m)
 
 static int mask(Build *b, int x)
 {
-    if (!masks(&b->side->mask))
-        return x;
     Node n = { .op = OpMask, .in = { x }, .nin = 1, .mask = &b->side->mask };
+    if (spec_hides_fill(b->s)) {
+        MaskSpec *m = arena_alloc(b->g->arena, sizeof *m);
+        *m = b->side->mask;
+        m->given = true;
+        n.mask = m;
+    } else if (!masks(&b->side->mask)) {
+        return x;
+    }
     return put_node(b, n, "masked_scores");
 }
 
@@ -390,9 +396,13 @@ static int layer(Build *b, int x)
             y = s->parallel == ParallelShared && normed >= 0
                   ? normed
                   : (normed = put_norm(b, y, part->norm));
+        const int before = x;
         x = sublayer(b, x, y, part);
         if (places[s->norm_place].sum && has_norm(s, part))
             x = put_norm(b, x, part->norm);
+        if (s->norm_again && part->f == mix)
+            x = put_norm(b, put_binary(b, OpAdd, before, x, "residual_again"),
+                         "norm1_after");
     }
     return x;
 }

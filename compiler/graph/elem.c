@@ -2,6 +2,10 @@
  * arithmetic of products whose activations have these types. */
 #include "graph/graph.h"
 
+_Static_assert((int)ElemBf16Row - (int)ElemQ8
+                   == (int)ArithmeticBf16Dp - (int)ArithmeticInt8,
+               "each Arithmetic has an Elem, in this order");
+
 Dtype elem_dtype(Elem e)
 {
     return (int)e < Dtypes ? (Dtype)e : DtypeF32;
@@ -9,14 +13,14 @@ Dtype elem_dtype(Elem e)
 
 Arithmetic elem_arithmetic(Elem e)
 {
-    return e == ElemQ8  ? ArithmeticInt8
-         : e == ElemQ15 ? ArithmeticInt15
-                        : ArithmeticF32;
+    return e < ElemQ8
+             ? ArithmeticF32
+             : (Arithmetic)((int)e - (int)ElemQ8 + (int)ArithmeticInt8);
 }
 
 Elem arithmetic_elem(Arithmetic a)
 {
-    return a == ArithmeticInt8  ? ElemQ8
-         : a == ArithmeticInt15 ? ElemQ15
-                                : ElemF32;
+    return a == ArithmeticF32
+             ? ElemF32
+             : (Elem)((int)a - (int)ArithmeticInt8 + (int)ElemQ8);
 }

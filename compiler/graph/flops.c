@@ -87,7 +87,8 @@ static int64_t pooled(const Count *c)
     const int64_t all = elements(c, input_of(c, 0)->type);
     switch (c->n->pool) {
     case PoolMean: return all + elements(c, c->n->type);
-    case PoolMax:  return all;
+    case PoolMax:
+    case PoolSum:  return all;
     default:       return 0;
     }
 }

@@ -109,8 +109,9 @@ typedef enum {
 #define FORMAT(name, ...) Elem##name,
 #include "runtime/weights/format_rows.h" /* formats of weights, as in Dtype */
     ElemI32,
-    ElemQ8, /* ElemQ8 and ElemQ15: integers, with a scale for each row */
-    ElemQ15
+    ElemQ8, /* rows that an Arithmetic reads, in its order */
+    ElemQ15,
+    ElemBf16Row
 } Elem;
 Dtype elem_dtype(Elem e); /* DtypeF32 for types that are not weight formats */
 /* Convert between the element type of a product's activations and the product's

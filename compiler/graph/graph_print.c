@@ -16,6 +16,7 @@ static const char *const elem_name[] = {
     "i32",
     "q8",
     "q15",
+    "bf16",
 };
 static const char *const entry_name[] = {
     [EntryNone] = "constants",
@@ -104,16 +105,15 @@ static void add_mask(Attributes *b, const MaskSpec *m)
         return;
     add_word(b, m->causal, NULL, "causal");
     add_word(b, m->prefix, NULL, "prefix");
+    add_word(b, m->given, NULL, "given");
     add_count(b, m->window, "window", m->window);
     add_count(b, m->block, "block", m->block);
     add_word(b, m->file, NULL, "file");
 }
 
 const char *const pool_word[] = {
-    [PoolMean] = "mean",
-    [PoolClass] = "class",
-    [PoolLast] = "last",
-    [PoolMax] = "max",
+    [PoolMean] = "mean", [PoolClass] = "class", [PoolLast] = "last",
+    [PoolMax] = "max",   [PoolSum] = "sum",
 };
 
 const char *const cell_word[] = {

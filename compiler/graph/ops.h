@@ -162,7 +162,7 @@ OP(Depthwise, "depthwise", 2, 3, Head,
 OP(Select, "select", 1, 1, Head, "the rows that the caller wants",
    select, No, 0, select, EXACT, WHOLE(select), CALLS(select),
    BOLD("select rows"))
-OP(Pool, "pool", 1, 1, Head, "mean, first, last or max of a sequence's rows",
+OP(Pool, "pool", 1, 1, Head, "mean, sum, first, last or max of all rows",
    pool, No, pooled(c), pool, SIZED(8, In0), WHOLE(pool), CALLS(pool),
    BOLD(TEXT("pool: %s", pool_word[n->pool])))
 OP(L2Norm, "l2_norm", 1, 1, Row, "x / max(|x|, eps)",
@@ -195,7 +195,7 @@ OP(Linear, "linear", 2, 5, Row, "act(x W^T + b) + residual",
    linear, Residual, SUMS(2 * out * columns(c, 1)) + epilogue(n) * out,
    linear, SUMMED_BY(8, linear), WHOLE(product), CALLS(product), say_linear(w))
 OP(Quantize, "quantize", 1, 1, Row,
-   "round(x / s) s, s = max |x| / 127 of its row",
+   "round(x / s) s, s = max |x| / 127 of its row; or x as bf16",
    quantize, No, 3 * out, quantize, BY(1, quantize), WHOLE(quantize),
    CALLS(quantize), NAME)
 OP(Gate, "gate", 2, 2, Row, "act(a) * b, or act(a) * other(b)",

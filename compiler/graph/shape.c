@@ -138,7 +138,8 @@ static bool shape_position(const Graph *g, Node *n)
     return covers(table, n->first, rows, table->dim[1]);
 }
 
-/* Sets the shape of x; the caller sets the element type, q8 or q15. */
+/* Sets the shape of x; the caller sets the element type, that of a
+ * RowFormat. */
 static bool shape_quantize(const Graph *g, Node *n)
 {
     const Elem elem = n->type.elem;
@@ -187,13 +188,14 @@ static bool routes_fit(const Graph *g, const Node *n)
         && in(g, n, 1)->dim[0].c == routes->experts;
 }
 
-/* Sets the shape of x W^T. Integer activations need integer weights. */
+/* Sets the shape of x W^T. Rows of an arithmetic need weights that
+ * it reads. */
 static bool shape_matmul(const Graph *g, Node *n)
 {
     const Type *w = in(g, n, 1);
     Type x = *in(g, n, 0);
     if (elem_arithmetic(x.elem) != ArithmeticF32
-        && dtype_is_integer(elem_dtype(w->elem)))
+        && arithmetic_reads(elem_arithmetic(x.elem), elem_dtype(w->elem)))
         x.elem = ElemF32;
     if (!is_matrix(&x) || !is_weight(w, by_experts(n))
         || !same_dim(x.dim[1], last(w)))

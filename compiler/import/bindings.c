@@ -102,6 +102,11 @@ static bool find_name(Scope *s, const Expr *e, const char *name, Datum *to)
         *to = (Datum){ .kind = ValueText, .text = m->task };
         return true;
     }
+    if (!strcmp(name, "vectors")) {
+        *to = (Datum){ .kind = m->o->vectors ? ValueText : ValueNone,
+                       .text = m->o->vectors };
+        return true;
+    }
     if (!strcmp(name, "format")) {
         const bool gguf = m->gguf.kind == ValueMap;
         *to = (Datum){ .kind = ValueText,
@@ -135,10 +140,20 @@ static const Datum *find_table(Scope *s, const char *name)
     return NULL;
 }
 
-static bool find_file(Scope *s, const char *name)
+static bool find_file(Scope *s, const char *name, const char *text)
 {
     Import *m = owner(s);
-    return !access(arena_printf(m->a, "%s/%s", m->o->folder, name), F_OK);
+    const char *path = arena_printf(m->a, "%s/%s", m->o->folder, name);
+    Fault why;
+    File f;
+    if (!text)
+        return !access(path, F_OK);
+    if (!file_read(&f, path, 1 << 20, &why))
+        return false;
+    const char *all = arena_strndup(m->a, (const char *)f.at, f.size);
+    const bool found = strstr(all, text) != NULL;
+    file_close(&f);
+    return found;
 }
 
 static bool find_written(Scope *s, const char *path)
@@ -154,6 +169,8 @@ void bind_scope(Import *m)
                         .table = find_table,
                         .has_file = find_file,
                         .has_key = find_written,
+                        .token = vocabulary_token,
+                        .pair = pair_texts_get,
                         .tensors = m->weights };
 }
 

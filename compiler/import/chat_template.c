@@ -9,55 +9,6 @@
 
 /* ---- template ---- */
 
-/* Returns the template named "default" from a list of named ones, or NULL. */
-static const Datum *default_template(const Datum *list)
-{
-    for (int i = 0; i < list->many.n; i++) {
-        const Datum *item = &list->many.at[i];
-        const Datum *name = item->kind == ValueMap ? value_get(item, "name")
-                                                   : NULL;
-        if (name && name->kind == ValueText && !strcmp(name->text, "default"))
-            return value_get(item, "template");
-    }
-    return NULL;
-}
-
-/* Returns the text of a token in the tokenizer's file, where it is a string or
- * a map; NULL if it is absent. */
-static const char *token_text(const Config *c, const char *key)
-{
-    const Datum *v = c->top.kind == ValueMap ? value_get(&c->top, key) : NULL;
-    if (v && v->kind == ValueMap)
-        v = value_get(v, "content");
-    return v && v->kind == ValueText ? v->text : NULL;
-}
-
-/* Returns the template and sets its position; NULL if the folder has none. */
-static const char *template_text(Import *m, const Config *c, Pos *pos)
-{
-    const char *path = arena_printf(m->a, "%s/chat_template.jinja",
-                                    m->o->folder);
-    const Datum *v = c->top.kind == ValueMap
-                       ? value_get(&c->top, "chat_template")
-                       : NULL;
-    Fault why;
-    File file;
-    if (v && v->kind == ValueList)
-        v = default_template(v);
-    if (v && v->kind == ValueText) {
-        *pos = v->pos;
-        return v->text;
-    }
-    if (!file_read(&file, path, 1 << 20, &why))
-        return NULL;
-    const char *text = arena_strndup(m->a, (const char *)file.at, file.size);
-    Source *src = arena_alloc(m->a, sizeof *src);
-    *src = (Source){ path, text, file.size, 0 };
-    *pos = (Pos){ src, 1, 1 };
-    file_close(&file);
-    return text;
-}
-
 /* Returns the text of the token whose id is the value of `key`; "" if
  * absent. */
 static Datum gguf_token(Import *m, const char *key)
@@ -148,7 +99,7 @@ static void add_texts(Import *m, const Config *c, const char *text, Pos pos,
     ChatTemplate t = { .arena = m->a, .text = text };
     struct attn_chat chat;
     for (int i = 0; i < 4; i++) {
-        t.token[i] = token_text(c, names[i]);
+        t.token[i] = template_token(c, names[i]);
         t.token_name[i] = names[i];
     }
     const char *why = chat_texts(&t, &chat);

@@ -41,8 +41,15 @@ struct Scope {
     const Datum *(*table)(Scope *s, const char *name); /* Returns the table of
                                                         * this name; NULL if
                                                         * there is none. */
-    bool (*has_file)(Scope *s, const char *name);
+    /* `text`: the file must contain it; NULL: any file. */
+    bool (*has_file)(Scope *s, const char *name, const char *text);
     bool (*has_key)(Scope *s, const char *path);
+    /* Returns the id of a token, or that of the mask token or else the end
+     * token if `text` is NULL; -1: the folder's tokenizer has none. */
+    int64_t (*token)(Scope *s, const char *text);
+    /* Returns the text of this name that the folder's chat template writes
+     * around a query and a document; NULL: none. */
+    const char *(*pair)(Scope *s, const char *name, bool generates);
     const Safetensors *tensors; /* the weights; NULL: not opened */
     int failures;               /* number of errors reported so far */
 };

@@ -184,7 +184,8 @@ static Datum prefix(Call *c)
 /* ---- files, keys, lists ---- */
 static Datum has_file(Call *c)
 {
-    return value_truth(c->s->has_file(c->s, c->v[0].text));
+    return value_truth(
+        c->s->has_file(c->s, c->v[0].text, c->n > 1 ? c->v[1].text : NULL));
 }
 
 static Datum has_key(Call *c)
@@ -284,6 +285,61 @@ static Datum ends(Call *c)
     return value_truth(n >= m && !strcmp(c->v[0].text + n - m, c->v[1].text));
 }
 
+/* ---- tokens ---- */
+static Datum one_token(Call *c, const char *text)
+{
+    const int64_t id = c->s->token(c->s, text);
+    return id < 0 ? none() : value_integer(id);
+}
+
+static Datum token_id(Call *c)
+{
+    return c->v[0].kind == ValueText ? one_token(c, c->v[0].text) : none();
+}
+
+/* Returns the ids of those tokens of a list that the tokenizer has. */
+static Datum token_ids(Call *c)
+{
+    const Datum *v = &c->v[0];
+    const int n = v->kind == ValueList ? v->many.n : 0;
+    Datum to = { .kind = ValueList };
+    Datum *at = arena_alloc(c->s->arena, (size_t)n * sizeof *at + 1);
+    for (int i = 0; i < n; i++) {
+        const Datum *text = &v->many.at[i];
+        const Datum id = text->kind == ValueText ? one_token(c, text->text)
+                                                 : none();
+        if (id.kind != ValueNone)
+            at[to.many.n++] = id;
+    }
+    to.many.at = at;
+    return to.many.n ? to : none();
+}
+
+/* Returns a text that the chat template writes around a pair. The second
+ * argument: the template begins an answer, too. */
+static Datum pair_text_of(Call *c)
+{
+    const bool generates = c->v[1].kind == ValueBool && c->v[1].truth;
+    const char *text = c->s->pair(c->s, c->v[0].text, generates);
+    return text ? (Datum){ .kind = ValueText, .text = text } : none();
+}
+
+static Datum fill_token(Call *c)
+{
+    return one_token(c, NULL);
+}
+
+/* Returns a map if one of its texts is not empty, otherwise none. */
+static Datum texts(Call *c)
+{
+    const Datum *v = &c->v[0];
+    const int n = v->kind == ValueMap ? v->many.n : 0;
+    for (int i = 0; i < n; i++)
+        if (v->many.at[i].kind == ValueText && *v->many.at[i].text)
+            return *v;
+    return (Datum){ .kind = ValueNone };
+}
+
 /* ---- table ---- */
 enum { Number = ValueInt | ValueNumber, Any = 127 };
 static const struct {
@@ -305,7 +361,7 @@ static const struct {
     { "rank", rank, 1, 1, { ValueText } },
     { "numbers", numbers, 1, 1, { ValueText } },
     { "prefix", prefix, 1, 3, { ValueText, ValueText, ValueText } },
-    { "has_file", has_file, 1, 1, { ValueText } },
+    { "has_file", has_file, 1, 2, { ValueText, ValueText } },
     { "has_key", has_key, 1, 1, { ValueText } },
     { "len", length, 1, 1, { Any } },
     { "first", first, 1, 1, { Any } },
@@ -313,6 +369,11 @@ static const struct {
     { "count", count, 2, 2, { Any, Any } },
     { "any", any, 2, 2, { Any, Any } },
     { "all", all, 2, 2, { Any, Any } },
+    { "texts", texts, 1, 1, { Any } },
+    { "token_id", token_id, 1, 1, { Any } },
+    { "token_ids", token_ids, 1, 1, { Any } },
+    { "pair_text", pair_text_of, 2, 2, { ValueText, Any } },
+    { "fill_token", fill_token, 0, 0, { 0 } },
     { "find", find, 3, 3, { Any, ValueText, ValueText } },
     { "starts", starts, 2, 2, { Any, ValueText } },
     { "ends", ends, 2, 2, { Any, ValueText } },

@@ -440,6 +440,8 @@ int import_folder(Imported *to, const ImportOptions *o)
     Import m = { .a = a, .o = o, .config = &config, .task = "", .layer = -1 };
     *to = (Imported){ .arena = a };
     const bool good = import_all(&m, to);
+    if (m.tokenizer)
+        free(m.tokenizer->block);
     for (int i = 0; m.other && i < o->n_others; i++)
         close_weights(&m.other[i]);
     close_weights(&m);

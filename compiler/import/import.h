@@ -11,12 +11,14 @@
 #include "base/base.h"
 
 typedef struct {
-    const char *folder; /* the checkpoint folder, or a .gguf of llama.cpp */
-    const char *spec;   /* path to which the spec will be written, or "-" */
-    const char *name;   /* name of the model */
-    const char *as;     /* family whose rules read a model type without rules,
-                         * or NULL */
-    const char *rules;  /* rule file to use instead of models/import, or NULL */
+    const char *folder;  /* the checkpoint folder, or a .gguf of llama.cpp */
+    const char *spec;    /* path to which the spec will be written, or "-" */
+    const char *name;    /* name of the model */
+    const char *as;      /* family whose rules read a model type without rules,
+                          * or NULL */
+    const char *vectors; /* which of several outputs: "sparse", "colbert", or
+                          * NULL: that of the folder's class */
+    const char *rules; /* rule file to use instead of models/import, or NULL */
     /* The import can also write new weights, to `merged` next to the spec: the
      * adapter `lora` merged into the model, or the mean of the model and the
      * checkpoints in the folders `others`. NULL, 0: none. */

@@ -23,13 +23,16 @@ static bool mean_of(Import *m)
 
 /* ---- joined ---- */
 
-/* Adds the tensors of another file to the weights. Their prefix is the folder's
- * name: "2_Dense." for "2_Dense/model.safetensors". */
+/* Adds the tensors of another file to the weights. Their prefix is the name of
+ * its folder, or its own in the folder of the model: "2_Dense." for
+ * "2_Dense/model.safetensors", "sparse_linear." for
+ * "sparse_linear.safetensors". */
 static bool join_file(Import *m, const char *name)
 {
     Fault why;
-    const char *slash = strrchr(name, '/');
-    const int n = slash ? (int)(slash - name) : 0;
+    const char *end = strrchr(name, '/');
+    end = end ? end : strrchr(name, '.');
+    const int n = end ? (int)(end - name) : 0;
     Safetensors *more = safetensors_open(arena_printf(m->a, "%s/%s",
                                                       m->o->folder, name),
                                          &why);

@@ -170,6 +170,7 @@ static int check_file(Arena *a, const Rules *r, const Yaml *common)
     const Yaml *config = rules_map(top, "config"), *let = rules_map(top, "let");
     add_name(&c, "task");
     add_name(&c, "format");
+    add_name(&c, "vectors");
     add_name(&c, "gguf"); /* any metadata key may follow */
     add_name(&c, "i");    /* the index of a layer */
     add_keys(&c, let);

@@ -74,7 +74,12 @@ static void put_flow(Buffer *b, SpecTree *t, const Yaml *y, bool in_flow)
 static const char *comment_of(const SpecTree *t, const char *path)
 {
     const Yaml *y = t->comments ? yaml_get(t->comments, path) : NULL;
-    return !y || y->kind != YamlScalar ? NULL : import_filled(t->m, y, y->text);
+    if (!y || y->kind != YamlScalar)
+        return NULL;
+    if (y->text[0] != '=')
+        return import_filled(t->m, y, y->text);
+    const Datum v = import_value(t->m, y, 1);
+    return v.kind == ValueText ? v.text : NULL;
 }
 
 static bool has_comment(const SpecTree *t, const Yaml *y, const char *path)

@@ -6,6 +6,7 @@
 #include "import/import.h"
 #include "import/merge.h"
 #include "import/rules.h"
+#include "tokenizer/tokenizer.h"
 
 typedef struct { /* a name in expressions: a key, or defined by `let` */
     const char *name;
@@ -47,8 +48,12 @@ typedef struct Import {
     Safetensors *tied; /* what `weights` was before untie_weights(), or NULL */
     struct Import *other; /* [o->n_others] */
     const char *made; /* path of weights that the import writes; NULL: none */
-    int64_t layer;    /* value of `i` in expressions; -1: outside of `layer` */
-    bool of_layer;    /* true if an expression has used `i` */
+    const char *pair[5]; /* for pair_texts_get() */
+    bool pair_read;
+    Vocabulary *tokenizer; /* the folder's, for vocabulary_token(); NULL: not
+                            * read yet */
+    int64_t layer; /* value of `i` in expressions; -1: outside of `layer` */
+    bool of_layer; /* true if an expression has used `i` */
     Scope scope;
     int code; /* exit code: ExitDone until a step fails */
 } Import;
@@ -80,6 +85,18 @@ bool gguf_keys(Import *m);
  * only for .gguf files. */
 const char *gguf_stored(Import *m, const char *name);
 const char *gguf_called(Import *m, const char *name);
+
+/* chat_file.c: returns the chat template of the folder and sets its position;
+ * NULL: the folder has none. c: tokenizer_config.json. template_token() returns
+ * the text of a token there, NULL: none. */
+const char *template_text(Import *m, const Config *c, Pos *pos);
+const char *template_token(const Config *c, const char *key);
+
+/* pair_texts.c: Scope.pair */
+const char *pair_texts_get(Scope *s, const char *name, bool generates);
+
+/* token_ids.c: Scope.token */
+int64_t vocabulary_token(Scope *s, const char *text);
 
 /* alike.c: */
 /* Finds the rules of the family --as=FAMILY. Returns false after an error. */

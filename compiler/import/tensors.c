@@ -271,7 +271,7 @@ bool tensors_fit(Import *m, SpecTree *t, Imported *to)
             m->code = ExitInput;
         report_free(&report);
         to->by_token = e.spec->kind == KindEncoder && e.spec->source.size > 0
-                    && e.spec->head == HeadRows;
+                    && e.spec->head == HeadRows && !e.spec->head_normalize;
     }
     engine_close(&e);
     return !m->code;

@@ -16,9 +16,15 @@
  * time, so give each thread its own handle. Functions that compile wait for
  * each other.
  *
- * Processes: opening and compiling start child processes and wait for them. A
- * child of fork() can use models that were opened with "--threads=1", if no
- * other thread was in the library at that moment; it opens others again.
+ * Processes: opening and compiling start child processes and wait for them.
+ * With "--backend=auto", opening does not wait for the C compiler, which works
+ * in a child process. The calls of handles use libtcc's code until the
+ * compiler's object is ready. Their results have the same bits before and
+ * after. If a call finds other bits, it goes on with libtcc's code; the next
+ * call that takes an attnc_tell receives a warning, and the object stays for a
+ * report as attnc-differs-KEY.so in TMPDIR or /tmp. A child of fork() can use
+ * models that were opened with "--threads=1", if no other thread was in the
+ * library at that moment; it opens others again.
  *
  * Options are words as the command of the same name takes them, such as
  * "--threads=2", and end with NULL. NULL instead of the array: no options. */
@@ -66,9 +72,11 @@ enum {
     ATTNC_ERROR_OPTION = -9,  /* an option is invalid or out of range */
     ATTNC_ERROR_KIND = -10,   /* not supported by this kind of model */
     ATTNC_ERROR_OPEN = -11,   /* the model has no vocabulary */
+    ATTNC_ERROR_STATE = -12,  /* a state that is damaged, or of another model */
     ATTNC_ERROR_FINITE = -14, /* logits that are not finite */
     ATTNC_ERROR_PAIR = -15,   /* the vocabulary has no template for pairs */
     ATTNC_ERROR_FIXED = -16,  /* not the rows or sequences of `fix` */
+    ATTNC_ERROR_HIDDEN = -18, /* the model without its head cannot be opened */
     ATTNC_ERROR_MEMORY = -100 /* memory has run out */
 };
 
@@ -78,7 +86,9 @@ enum {
     ATTNC_SEVERITY_ERROR,
     ATTNC_SEVERITY_INTERNAL, /* an error that is a bug of attnc */
     ATTNC_SEVERITY_WARNING,
-    ATTNC_SEVERITY_NOTE /* belongs to the message before it */
+    ATTNC_SEVERITY_NOTE,    /* belongs to the message before it */
+    ATTNC_SEVERITY_PROGRESS /* not a message: `done` and what is being done, at
+                             * most ten times a second */
 };
 
 struct attnc_message {
@@ -86,6 +96,7 @@ struct attnc_message {
     int line, column; /* from 1; 0: no place */
     const char *file; /* path as given; NULL: no place */
     const char *text; /* one line */
+    double done;      /* of progress: 0 .. 1, or NAN if it is unknown */
 };
 /* Receives a message on the thread of the call. Its texts are valid only during
  * the call of this function, which must return and must not call the
@@ -105,8 +116,14 @@ typedef void attnc_tell(void *user, const struct attnc_message *message);
 ATTNC_API int attnc_open(attnc_model **m, const char *path, const char *text,
                          const char *const *options, attnc_tell *tell,
                          void *user);
-/* Closes the model, whose handles must be closed before. m NULL: does
- * nothing. */
+/* The same with weights in memory, the bytes of a .safetensors file, instead of
+ * the spec's. They must stay as they are until attnc_close(). */
+ATTNC_API int attnc_open_weights(attnc_model **m, const char *path,
+                                 const char *text, const void *weights,
+                                 int64_t bytes, const char *const *options,
+                                 attnc_tell *tell, void *user);
+/* Closes the model, whose handles must be closed before, and ends its compiler
+ * if that still works. m NULL: does nothing. */
 ATTNC_API void attnc_close(attnc_model *m);
 
 enum {
@@ -134,6 +151,13 @@ struct attnc_facts { /* a later version may add members at the end */
 };
 /* Returns what is known of the model, valid until it is closed. */
 ATTNC_API const struct attnc_facts *attnc_facts(const attnc_model *m);
+/* Returns the prompt of this name, a text that the model expects before a text;
+ * name NULL: the default prompt. NULL: the spec has none. Valid until the model
+ * is closed. The functions below add no prompt. */
+ATTNC_API const char *attnc_prompt(const attnc_model *m, const char *name);
+/* Returns the name of prompt i, from 0, in the order of the spec; NULL: the
+ * model has fewer prompts. Valid until the model is closed. */
+ATTNC_API const char *attnc_prompt_name(const attnc_model *m, int64_t i);
 
 /* ---- text ---- */
 
@@ -142,31 +166,81 @@ ATTNC_API const struct attnc_facts *attnc_facts(const attnc_model *m);
 ATTNC_API int attnc_compile(const char *path, const char *text,
                             const char *const *options, attnc_tell *tell,
                             void *user);
-/* Sets *out to the graph, or the plan, as attnc graph or attnc plan prints it:
- * text, or with "--format=json" JSON. Free it with attnc_free(). *out is NULL
- * after an error. */
-ATTNC_API int attnc_graph(char **out, const char *path, const char *text,
-                          const char *const *options, attnc_tell *tell,
-                          void *user);
-ATTNC_API int attnc_plan(char **out, const char *path, const char *text,
-                         const char *const *options, attnc_tell *tell,
-                         void *user);
+/* Sets *out to what a command reports: "bench", "compare", "graph", "plan",
+ * "sweep" or "tune"; as text, or with "--format=json" as JSON. Free it with
+ * attnc_free(). *out is NULL after an error. options: those of the command;
+ * attnc sweep and compare also take the paths of further specs. All but graph
+ * and plan run the model and may take minutes. */
+ATTNC_API int attnc_report(char **out, const char *report, const char *path,
+                           const char *text, const char *const *options,
+                           attnc_tell *tell, void *user);
 ATTNC_API void attnc_free(void *memory); /* NULL: does nothing */
 
+/* Ends the call that compiles, tunes or sweeps now, if there is one: it stops
+ * its compilers and returns soon. A tuning and a sweep report what they have; a
+ * model that waited for a C compiler is not opened. May be called from any
+ * thread and from a signal handler. */
+ATTNC_API void attnc_interrupt(void);
+
 ATTNC_API const char *attnc_version(void); /* "0.1.0" */
+
+/* ---- attention ---- */
+
+/* The weights of all heads of one attention, results of its softmax. */
+struct attnc_map {
+    const char *name;             /* in the graph, such as
+                                   * "decoder.0.cross_attn.weights" */
+    int64_t layer;                /* in its stack, from 0 */
+    int64_t query_side, key_side; /* 0: source, 1: target; of `kind: attention`
+                                   * 0: queries, 1: keys */
+    int64_t heads, queries, keys;
+    const float *weights; /* [heads][queries][keys]; -1: the mask hides
+                           * this key */
+};
+struct attnc_maps {
+    int64_t maps;
+    const struct attnc_map *map; /* [maps] in order of the graph */
+    int64_t tokens[2];           /* number of tokens of source and target */
+    const char *const *token[2]; /* their texts, as in the picture */
+    const char *answer;          /* what the model wrote; NULL: nothing */
+};
+/* Computes the attention weights of a text and of the model's answer to it, as
+ * attnc run --attention does. text ends at its NUL. options: those of attnc run
+ * for search and sampling, "-n", "0" for no answer, "--prefix=TEXT" and
+ * "--ids";
+ * "--layer=0" for one layer; "--head=1" and "--query=2" for the picture. Sets
+ * *maps, or NULL after an error; free it with attnc_maps_free() before the
+ * model is closed. The first call compiles the model again and loads its
+ * weights a second time, until attnc_close(); it fails if one of the model's
+ * files has changed since attnc_open(). */
+ATTNC_API int attnc_attention(const struct attnc_maps **maps, attnc_model *m,
+                              const char *text, const char *const *options,
+                              attnc_tell *tell, void *user);
+/* Sets *svg to a picture of the weights, valid until the maps are freed; NULL
+ * after an error. */
+ATTNC_API int attnc_maps_svg(const struct attnc_maps *maps, const char **svg,
+                             attnc_tell *tell, void *user);
+ATTNC_API void attnc_maps_free(const struct attnc_maps *maps); /* or NULL */
 
 /* ---- handles ---- */
 
 struct attnc_limits {    /* 0: the limit of the model or its spec */
-    int64_t max_input;   /* maximum tokens of a text or prompt */
+    int64_t max_input;   /* maximum tokens of a text, prompt or conversation */
     int64_t max_output;  /* maximum tokens of an answer */
-    int64_t max_text;    /* maximum bytes of a prompt; 0: 16 per token */
-    int64_t beam;        /* maximum beam of a search */
+    int64_t max_text;    /* maximum bytes of a prompt or of a user's message;
+                          * 0: any number */
+    int64_t beam;        /* maximum beam of a search; 0: any */
     int64_t cut;         /* 1: encoders cut longer texts to max_input tokens,
-                          * and keep the tokens at their end that the
-                          * vocabulary's template adds; not pairs. 0: an
+                          * and keep the tokens that the vocabulary's template
+                          * adds; of a pair the longer text first, as the
+                          * strategy longest_first of transformers. 0: an
                           * error */
-    int64_t reserved[6]; /* 0, for later versions */
+    int64_t task;        /* of the texts of attnc_embed() in late interaction:
+                          * 1: queries, which are filled and cut to
+                          * head.query.length of the spec; 2: documents, which
+                          * are cut to head.document.length and have no rows
+                          * for the tokens of head.document.skip; 0: neither */
+    int64_t reserved[5]; /* 0, for later versions */
 };
 
 /* Opens a handle, the memory for one call at a time. limits NULL: all 0.
@@ -211,7 +285,9 @@ ATTNC_API int64_t attnc_encode_rows(attnc_handle *h, const float *input,
 ATTNC_API int64_t attnc_embed(attnc_handle *h, const char *const *texts,
                               const int64_t *bytes, int64_t n, float *out,
                               int64_t cap, int64_t *rows);
-/* Pairs of texts, as a reranker takes them: a query and a document. */
+/* Pairs of texts, as a reranker takes them: a query and a document. They go
+ * into the vocabulary's template for pairs, or into the texts of `pair` of the
+ * spec. */
 ATTNC_API int64_t attnc_embed_pairs(attnc_handle *h, const char *const *texts,
                                     const int64_t *bytes,
                                     const char *const *others,
@@ -232,15 +308,71 @@ typedef int attnc_take_id(void *user, int32_t id);
 /* Answers a prompt, or ids[n], and passes the answer on as it grows; with a
  * beam above 1, when the search has ended. A decoder continues the prompt.
  * bytes -1: it ends at its NUL. options: those of attnc run for search and
- * sampling, such as "--beam=4",
- * "--temperature=0.7", "-n", "50". Returns the number of tokens, or an
- * error. */
+ * sampling, such as "--beam=4", "--temperature=0.7", and "-n", "50" or
+ * "--stop=TEXT". Returns the number of tokens, or an error. */
 ATTNC_API int64_t attnc_generate(attnc_handle *h, const char *prompt,
                                  int64_t bytes, const char *const *options,
                                  attnc_take_text *take, void *user);
 ATTNC_API int64_t attnc_generate_ids(attnc_handle *h, const int32_t *ids,
                                      int64_t n, const char *const *options,
                                      attnc_take_id *take, void *user);
+/* Answers the last of n messages of a conversation, as attnc run --chat does.
+ * roles: "user" and "assistant" in turn, the first and the last "user"; a
+ * message "system" may be before them. The handle keeps what the model has
+ * read: if the next call repeats these messages, then the answer and more, only
+ * the new tokens are read. options: those of attnc run --chat. Returns the
+ * number of tokens of the answer, or an error. */
+ATTNC_API int64_t attnc_chat(attnc_handle *h, const char *const *roles,
+                             const char *const *contents, int64_t n,
+                             const char *const *options, attnc_take_text *take,
+                             void *user);
+
+struct attnc_answer { /* valid during the call that receives it */
+    int64_t question; /* number of the text that it answers, from 0 */
+    int64_t rank;     /* 0: the best answer to this text */
+    const char *text; /* in UTF-8, with a NUL after its `bytes` bytes; NULL:
+                       * the model has no vocabulary */
+    int64_t bytes;
+    const int32_t *ids; /* [n] its tokens, without start and end */
+    int64_t n;
+    int64_t ended;          /* 1: the end token came; 0: a limit was reached */
+    double score;           /* log_probability after the length penalty */
+    double log_probability; /* natural logarithm, with the end token */
+};
+typedef int attnc_take_answer(void *user, const struct attnc_answer *answer);
+
+/* Answers n texts, many at once, and passes the answers on, in order of the
+ * texts and the best first. A return value of take() other than 0 ends the
+ * call. options: as for attnc_generate(); "--nbest=3" asks for 3 answers to
+ * each text. A search may find fewer; a text that is empty may have none.
+ * bytes[n]: sizes of the texts; NULL: each ends at its NUL. Returns the number
+ * of answers, or an error. */
+ATTNC_API int64_t attnc_answers(attnc_handle *h, const char *const *texts,
+                                const int64_t *bytes, int64_t n,
+                                const char *const *options,
+                                attnc_take_answer *take, void *user);
+/* The same for n sequences of ids; start[n + 1]: where each begins. */
+ATTNC_API int64_t attnc_answers_ids(attnc_handle *h, const int32_t *ids,
+                                    const int64_t *start, int64_t n,
+                                    const char *const *options,
+                                    attnc_take_answer *take, void *user);
+
+/* Writes the state after the last answer of attnc_generate(), attnc_chat() or
+ * attnc_continue() with a beam of 1 to out[cap], which lies at a multiple of 8
+ * bytes: its tokens and the cache of what was read. attnc run --load-state
+ * reads the same bytes from a file. There is no state after an answer with a
+ * larger beam, to an empty prompt, or with an error. out NULL: only the return
+ * value. Returns the number of bytes, or an error. */
+ATTNC_API int64_t attnc_state(attnc_handle *h, void *out, int64_t cap);
+/* Continues a state, with the same results as if it had never stopped, and
+ * passes the answer on. A prompt is added to a decoder's text; NULL: nothing is
+ * added. A state has no options: give them again. Returns the number of tokens,
+ * or an error. */
+ATTNC_API int64_t attnc_continue(attnc_handle *h, const void *state,
+                                 int64_t state_bytes, const char *prompt,
+                                 int64_t bytes, const char *const *options,
+                                 attnc_take_text *take, void *user);
+
 /* Stores in *log_probability the natural logarithm of the probability that the
  * answer to `source` is `target` and then ends. Bytes -1: that text ends at its
  * NUL. Returns 0 or an error. */
@@ -250,6 +382,42 @@ ATTNC_API int64_t attnc_score(attnc_handle *h, const char *source,
 ATTNC_API int64_t attnc_score_ids(attnc_handle *h, const int32_t *source,
                                   int64_t n, const int32_t *target,
                                   int64_t target_n, double *log_probability);
+/* The same for n pairs at once; each result is the same in any batch. Bytes
+ * NULL: each text ends at its NUL. The message of an error names the pair, from
+ * 0, unless memory ran out. */
+ATTNC_API int64_t attnc_scores(attnc_handle *h, const char *const *sources,
+                               const int64_t *source_bytes,
+                               const char *const *targets,
+                               const int64_t *target_bytes, int64_t n,
+                               double *log_probability);
+/* Writes the logits of the tokens that may follow each token that the decoder
+ * reads to out[cap]: rows of target_vocab floats. The decoder reads its start
+ * token, if it has one; a decoder's `source`, which is its prompt; the target.
+ * last: only so many of the last rows are written; 0: all rows. out NULL:
+ * nothing is computed. Returns the number of rows, or an error. */
+ATTNC_API int64_t attnc_logits(attnc_handle *h, const char *source,
+                               int64_t source_bytes, const char *target,
+                               int64_t target_bytes, int64_t last, float *out,
+                               int64_t cap);
+ATTNC_API int64_t attnc_logits_ids(attnc_handle *h, const int32_t *source,
+                                   int64_t n, const int32_t *target,
+                                   int64_t target_n, int64_t last, float *out,
+                                   int64_t cap);
+/* Writes the rows that the model's head reads, after the last norm, to
+ * out[cap]: rows of d_model floats. If the model generates, these are the rows
+ * from which attnc_logits() computes logits, in the same order; a target of
+ * NULL or 0 bytes is empty. If it is an encoder, these are the rows of the
+ * source before a head pools, projects or classifies them; then there is no
+ * target. The first call compiles the model again and loads its weights a
+ * second time, until attnc_close(); it fails if one of the model's files has
+ * changed since attnc_open(). out NULL: no rows are computed. Returns the
+ * number of rows, or an error. */
+ATTNC_API int64_t attnc_hidden(attnc_handle *h, const char *source,
+                               int64_t source_bytes, const char *target,
+                               int64_t target_bytes, float *out, int64_t cap);
+ATTNC_API int64_t attnc_hidden_ids(attnc_handle *h, const int32_t *source,
+                                   int64_t n, const int32_t *target,
+                                   int64_t target_n, float *out, int64_t cap);
 
 #ifdef __cplusplus
 }

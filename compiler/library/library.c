@@ -1,6 +1,8 @@
 /* library.c: the functions of attnc.h that compile. They use the commands'
  * options and the engine, inside an attempt, so that an error ends only the
  * call. */
+#define _POSIX_C_SOURCE 200809L /* newlocale, uselocale */
+#include <locale.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,25 @@
  * given in memory, outputs that are not complete. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
+/* locale of the thread outside the call, for the caller's function */
+static _Thread_local locale_t callers;
+
+int library_attempt(void (*what)(void *with), void *with)
+{
+    /* the C library's own object: nothing is allocated */
+    callers = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+    const int code = attempt(what, with);
+    uselocale(callers);
+    return code;
+}
+
+static void tell_caller(const Call *c, const struct attnc_message *message)
+{
+    const locale_t own = uselocale(callers);
+    c->tell(c->user, message);
+    uselocale(own);
+}
+
 static void pass_on(void *with, const Message *m)
 {
     const Call *c = with;
@@ -26,7 +47,42 @@ static void pass_on(void *with, const Message *m)
         .text = m->text,
     };
     if (c->tell)
-        c->tell(c->user, &message);
+        tell_caller(c, &message);
+}
+
+/* The warning of a call without a function for messages, for the next call with
+ * one; "": none. Used inside one_at_a_time. */
+static char pending[512];
+
+static void hold(void *with, const Message *m)
+{
+    (void)with;
+    if (m->severity == SeverityWarning)
+        snprintf(pending, sizeof pending, "%s", m->text);
+}
+
+static void pass_pending(const Call *c)
+{
+    if (!pending[0] || !c->tell || c->tell == library_keep_error)
+        return;
+    warning_at((Pos){ 0 }, "%s", pending);
+    pending[0] = '\0';
+}
+
+static void pass_progress(void *with, double done, const char *text)
+{
+    const Call *c = with;
+    const struct attnc_message message = {
+        .severity = ATTNC_SEVERITY_PROGRESS,
+        .text = text,
+        .done = done,
+    };
+    tell_caller(c, &message);
+}
+
+void attnc_interrupt(void)
+{
+    interrupt_ask();
 }
 
 int library_call(const Call *c, void (*what)(void *with), void *with)
@@ -37,9 +93,11 @@ int library_call(const Call *c, void (*what)(void *with), void *with)
     spec_of_checkpoint = import_in_memory;
     messages_forget();
     messages_to(pass_on, (void *)(uintptr_t)c);
+    progress_to(c->tell ? pass_progress : NULL, (void *)(uintptr_t)c);
+    pass_pending(c);
     int code = ExitUsage;
     if (c->path)
-        code = attempt(what, with);
+        code = library_attempt(what, with);
     else
         error_at((Pos){ 0 }, "the path is NULL: a text too has a path, its "
                              "name in messages");
@@ -47,8 +105,21 @@ int library_call(const Call *c, void (*what)(void *with), void *with)
     outputs_release(false, &unused); /* of an attempt that ended */
     files_forget_given();
     messages_to(NULL, NULL);
+    progress_to(NULL, NULL);
     pthread_mutex_unlock(&one_at_a_time);
     return code;
+}
+
+/* A call of a handle does not wait for one that compiles. */
+static bool library_between(void (*what)(void *with), void *with)
+{
+    if (pthread_mutex_trylock(&one_at_a_time) != 0)
+        return false;
+    messages_to(hold, NULL);
+    library_attempt(what, with);
+    messages_to(NULL, NULL);
+    pthread_mutex_unlock(&one_at_a_time);
+    return true;
 }
 
 /* ---- options ---- */
@@ -136,42 +207,64 @@ static void set_facts(attnc_model *m)
     };
 }
 
-static void free_words(void *arena)
+void library_weights(const attnc_model *m, EngineOptions *o)
 {
-    arena_free(arena);
+    Fault why;
+    if (!m->weights)
+        return;
+    o->weights = "weights in memory";
+    if (!file_give(o->weights, m->weights, (size_t)m->weights_given, &why))
+        end_attempt(report_fault(&why));
+}
+
+void library_open_engine(attnc_model *m)
+{
+    library_weights(m, &m->options);
+    const int code = engine_open(&m->e, &m->options);
+    if (code)
+        end_attempt(code);
+    m->e.to_keep = false; /* a child process would write the cache */
+    set_facts(m);
+    if (m->facts.generates)
+        m->search = spec_search(m->e.spec, m->unwritten);
 }
 
 static void open_model(void *with)
 {
     const Opening *w = with;
-    BackendOptions unused;
     Arena *a = arena_new();
     const Options *o = library_options(a, NthRun, w->call->options);
     EngineOptions options = engine_options(CmdRun, &o->model, &o->code);
     library_takes(o, NthRun, opens, "attnc_open()");
-    options.spec = w->call->path;
+    options.spec = arena_strdup(a, w->call->path);
     options.text = library_source(a, w->call);
     options.offers = 0;
     options.backend = o->code.backend ? o->code.backend : "jit";
-    if (backend_kind(options.backend, &unused) == BackendAuto)
-        fail(ExitUsage, "--backend=auto is for attnc run: name one, such as "
-                        "jit or clang");
-    const int code = engine_open(&w->m->e, &options);
-    if (code)
-        end_attempt(code);
-    w->m->e.to_keep = false; /* a child process would write the cache */
-    arena_owns(w->m->e.arena, a, free_words);
-    set_facts(w->m);
+    options.guard = library_between;
+    if (w->m->weights && o->model.weights)
+        fail(ExitUsage, "--weights is not an option of attnc_open_weights()");
+    w->m->options = options;
+    library_open_engine(w->m);
+    arena_owns_arena(w->m->e.arena, a);
 }
 
 int attnc_open(attnc_model **m, const char *path, const char *text,
                const char *const *options, attnc_tell *tell, void *user)
+{
+    return attnc_open_weights(m, path, text, NULL, 0, options, tell, user);
+}
+
+int attnc_open_weights(attnc_model **m, const char *path, const char *text,
+                       const void *weights, int64_t bytes,
+                       const char *const *options, attnc_tell *tell, void *user)
 {
     const Call c = { path, text, options, tell, user };
     const Opening w = { &c, calloc(1, sizeof *w.m) };
     *m = NULL;
     if (!w.m)
         return ATTNC_MEMORY;
+    w.m->weights = weights;
+    w.m->weights_given = attn_max(bytes, 0);
     const int code = library_call(&c, open_model, (void *)(uintptr_t)&w);
     if (!code) {
         *m = w.m;
@@ -185,6 +278,10 @@ void attnc_close(attnc_model *m)
 {
     if (!m)
         return;
+    if (m->hidden != m)
+        attnc_close(m->hidden);
+    if (m->attends)
+        engine_close(&m->unfused);
     engine_close(&m->e);
     free(m);
 }
@@ -192,6 +289,17 @@ void attnc_close(attnc_model *m)
 const struct attnc_facts *attnc_facts(const attnc_model *m)
 {
     return &m->facts;
+}
+
+const char *attnc_prompt(const attnc_model *m, const char *name)
+{
+    return spec_prompt(m->e.spec, name);
+}
+
+const char *attnc_prompt_name(const attnc_model *m, int64_t i)
+{
+    const SpecTexts *all = &m->e.spec->prompts; /* names and texts */
+    return i >= 0 && i < all->n / 2 ? all->at[2 * i] : NULL;
 }
 
 const char *attnc_version(void)

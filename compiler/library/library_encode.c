@@ -1,15 +1,13 @@
-/* library_encode.c: handles, tokens, and models that answer with rows. All
+/* library_encode.c: tokens, and models that answer with rows. All
  * sequences of a call go through attn_encode_batch(), some at a time, without
  * padding. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "library/library.h"
 
 enum {
     BatchRows = 8192, /* no sequence is added to a batch with so many rows */
-    BatchSequences = 32,
-    MostLimit = 1 << 28
+    BatchSequences = 32
 };
 
 static int64_t most_rows(const attnc_handle *h)
@@ -17,52 +15,6 @@ static int64_t most_rows(const attnc_handle *h)
     const int64_t most = h->m->facts.max_source - h->m->facts.class_token;
     const int64_t limit = h->limits.max_input;
     return limit > 0 ? attn_min(limit, most) : most;
-}
-
-/* ---- handles ---- */
-int attnc_handle_open(attnc_handle **h, attnc_model *m,
-                      const struct attnc_limits *limits)
-{
-    attnc_handle *x = calloc(1, sizeof *x);
-    *h = x;
-    if (!x)
-        return ATTNC_MEMORY;
-    x->m = m;
-    if (limits)
-        x->limits = *limits;
-    const struct attnc_limits *l = &x->limits;
-    const int64_t most = attn_max(m->facts.max_source - m->facts.class_token,
-                                  m->facts.max_target);
-    if (l->max_input < 0 || l->max_output < 0 || l->max_text < 0 || l->beam < 0
-        || l->max_input > MostLimit)
-        return (int)library_error(x, ATTNC_USAGE,
-                                  "a limit is below 0 or too large");
-    if (!m->facts.generates && (l->max_output || l->max_text || l->beam))
-        return (int)library_error(x, ATTNC_USAGE,
-                                  "max_output, max_text, beam: %s generates "
-                                  "nothing",
-                                  m->facts.name);
-    if (!m->facts.generates && l->max_input > most)
-        return (int)library_error(x, ATTNC_USAGE,
-                                  "max_input: 0 to %lld are taken",
-                                  (long long)most);
-    if (m->facts.generates && l->cut)
-        return (int)library_error(x, ATTNC_USAGE,
-                                  "cut is for models that encode: %s generates",
-                                  m->facts.name);
-    return m->facts.generates ? library_open_answers(x) : ATTNC_DONE;
-}
-
-void attnc_handle_close(attnc_handle *h)
-{
-    if (!h)
-        return;
-    library_close_answers(h);
-    struct room *const rooms[] = { &h->ids,   &h->types, &h->start,
-                                   &h->words, &h->work,  &h->text };
-    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
-        free(rooms[i]->at);
-    free(h);
 }
 
 /* ---- tokens ---- */
@@ -77,7 +29,12 @@ typedef struct {   /* ids of a batch */
     bool typed;    /* the ids have types */
 } Batch;
 
-static const void *block_of(attnc_handle *h, int target)
+int64_t library_how(const attnc_handle *h)
+{
+    return h->m->facts.kind == ATTNC_DECODER ? ATTN_STARTED : 0;
+}
+
+const void *library_vocabulary(attnc_handle *h, int target)
 {
     const Engine *e = &h->m->e;
     const bool one = h->m->facts.kind == ATTNC_DECODER;
@@ -110,6 +67,13 @@ static int64_t text_ids(attnc_handle *h, const void *block, int64_t n,
     return found < 0 ? library_error(h, found, "byte %lld: %s",
                                      (long long)bad + 1, attn_error_text(found))
                      : found;
+}
+
+int64_t library_ids(attnc_handle *h, const void *block, int64_t n,
+                    const char *text, int64_t bytes, int64_t how)
+{
+    const TextPair t = { .at = text, .bytes = bytes };
+    return text_ids(h, block, n, &t, how);
 }
 
 /* The same for a pair of texts, with their types at h->types. */
@@ -158,14 +122,15 @@ static int64_t length_of(const char *text, const int64_t *bytes, int64_t i)
 int64_t attnc_tokens(attnc_handle *h, int target, const char *text,
                      int64_t bytes, int32_t *ids, int64_t cap)
 {
-    const void *block = block_of(h, target);
+    const void *block = library_vocabulary(h, target);
     if (!block)
         return ATTNC_ERROR_OPEN;
     if (!text || (cap > 0 && !ids))
         return library_error(h, ATTNC_ERROR_NULL, "a pointer is NULL");
     const TextPair t = { .at = text,
                          .bytes = bytes == -1 ? (int64_t)strlen(text) : bytes };
-    const int64_t n = text_ids(h, block, 0, &t, target ? ATTN_PLAIN : 0);
+    const int64_t n = text_ids(h, block, 0, &t,
+                               target ? ATTN_PLAIN : library_how(h));
     if (n > 0 && cap > 0)
         memcpy(ids, h->ids.at, (size_t)attn_min(n, cap) * sizeof *ids);
     return n;
@@ -174,7 +139,7 @@ int64_t attnc_tokens(attnc_handle *h, int target, const char *text,
 int64_t attnc_text(attnc_handle *h, const int32_t *ids, int64_t n, char *out,
                    int64_t cap)
 {
-    const void *block = block_of(h, (int)h->m->facts.generates);
+    const void *block = library_vocabulary(h, (int)h->m->facts.generates);
     int64_t room = 256, size = ATTN_ERROR_ROOM;
     if (!block)
         return ATTNC_ERROR_OPEN;
@@ -200,15 +165,31 @@ typedef struct { /* where the results of a call go */
     int64_t *each;        /* [n] rows of each sequence; NULL: not stored */
 } Results;
 
-static int64_t results_of(const attnc_handle *h, int64_t rows)
+static bool skips_rows(const attnc_handle *h)
+{
+    return h->limits.task == ATTN_TASK_DOCUMENT && !h->m->facts.pooled
+        && h->m->e.spec->document_skip.n > 0;
+}
+
+/* Returns the number of rows in the result of a sequence. ids: those of its
+ * text; NULL: it is none. */
+static int64_t results_of(const attnc_handle *h, const int32_t *ids,
+                          int64_t rows)
 {
     const struct attnc_facts *f = &h->m->facts;
-    return f->pooled ? 1 : rows + f->class_token;
+    int64_t kept = 0;
+    if (!skips_rows(h) || !ids)
+        return f->pooled ? 1 : rows + f->class_token;
+    const struct attn_task task = spec_task(h->m->e.spec, h->limits.task);
+    for (int64_t i = 0; i < rows; i++)
+        kept += attn_task_keeps(&task, ids[i]);
+    return kept;
 }
 
 /* Counts the rows of a sequence, and checks that there is space for its
  * result. Returns 0 or an error. */
-static int64_t count_rows(attnc_handle *h, Results *r, int64_t rows)
+static int64_t count_rows(attnc_handle *h, Results *r, const int32_t *ids,
+                          int64_t rows)
 {
     const int64_t columns = h->m->facts.columns;
     if (rows < 0)
@@ -223,7 +204,7 @@ static int64_t count_rows(attnc_handle *h, Results *r, int64_t rows)
                              "sequence %lld: %lld rows, at most %lld are taken",
                              (long long)r->n, (long long)rows,
                              (long long)most_rows(h));
-    const int64_t results = results_of(h, rows);
+    const int64_t results = results_of(h, ids, rows);
     if (r->each)
         r->each[r->n] = results;
     r->rows += results;
@@ -236,19 +217,26 @@ static int64_t count_rows(attnc_handle *h, Results *r, int64_t rows)
     return 0;
 }
 
-/* Runs a batch whose results end the rows counted so far. Returns 0 or an
- * error. */
+/* Runs a batch whose results end the rows counted so far. texts: its ids are
+ * those of texts. Returns 0 or an error. */
 static int64_t run_batch(attnc_handle *h, const Results *r,
-                         struct attn_batch *b)
+                         struct attn_batch *b, bool texts)
 {
     const struct attn_model *m = h->m->e.backend.model;
+    const bool skips = texts && skips_rows(h);
     int64_t before = r->rows;
     if (b->sequences == 0 || !r->out)
         return 0;
     for (int64_t i = 0; i < b->sequences; i++)
-        before -= results_of(h, b->start[i + 1] - b->start[i]);
+        before -= results_of(h, texts ? b->ids + b->start[i] : NULL,
+                             b->start[i + 1] - b->start[i]);
     b->rows = b->start[b->sequences];
-    b->output = r->out + before * m->output_columns;
+    float *out = r->out + before * m->output_columns;
+    b->output = skips
+                  ? library_room(h, &h->rows, b->rows * m->output_columns * 4)
+                  : out;
+    if (!b->output)
+        return ATTNC_ERROR_MEMORY;
     b->parallel = h->m->e.parallel;
     const int64_t bytes = attn_batch_bytes(m, b);
     if (bytes < 0)
@@ -257,18 +245,28 @@ static int64_t run_batch(attnc_handle *h, const Results *r,
     if (!work)
         return ATTNC_ERROR_MEMORY;
     const int wrong = attn_encode_batch(m, h->m->e.bound, b, work, bytes);
+    const struct attn_task task = spec_task(h->m->e.spec, h->limits.task);
+    if (!wrong && skips)
+        attn_task_rows(&task, b->ids, b->rows, b->output, m->output_columns,
+                       out);
     return wrong ? library_error(h, wrong, "sequences %lld to %lld: %s",
                                  (long long)(r->n - b->sequences),
                                  (long long)r->n - 1, attn_error_text(wrong))
                  : 0;
 }
 
-/* Returns true if another sequence of so many rows begins a new batch. */
-static bool is_full(const struct attn_batch *b, const int32_t *start,
-                    int64_t rows)
+/* Returns true if another sequence of so many rows begins a new batch. rows 0:
+ * their number is not known yet, so the last sequence of a batch may exceed the
+ * limits. Logits of all rows, which are pooled, need the most memory. */
+static bool is_full(const attnc_handle *h, const struct attn_batch *b,
+                    const int32_t *start, int64_t rows)
 {
+    const int64_t all = start[b->sequences] + rows;
     return b->sequences == BatchSequences
-        || (b->sequences > 0 && start[b->sequences] + rows > BatchRows);
+        || (b->sequences > 0
+            && (all > BatchRows
+                || h->m->e.backend.model->arena_bytes(all, b->sequences + 1, 1)
+                       > BatchBytes));
 }
 
 /* Encodes sequences of ids, or of rows of numbers. */
@@ -281,11 +279,11 @@ static int64_t encode_all(attnc_handle *h, const struct attn_batch *all,
     int64_t wrong = 0;
     for (int64_t i = 0; i < n; i++) {
         const int64_t rows = start[i + 1] - start[i];
-        if (is_full(&b, first, rows)) {
-            wrong = run_batch(h, r, &b);
+        if (is_full(h, &b, first, rows)) {
+            wrong = run_batch(h, r, &b, false);
             b.sequences = 0;
         }
-        wrong = wrong ? wrong : count_rows(h, r, rows);
+        wrong = wrong ? wrong : count_rows(h, r, NULL, rows);
         if (wrong)
             return wrong;
         if (b.sequences == 0) {
@@ -296,7 +294,7 @@ static int64_t encode_all(attnc_handle *h, const struct attn_batch *all,
         first[b.sequences + 1] = first[b.sequences] + (int32_t)rows;
         b.sequences++;
     }
-    wrong = run_batch(h, r, &b);
+    wrong = run_batch(h, r, &b, false);
     return wrong ? wrong : r->rows;
 }
 
@@ -351,26 +349,86 @@ static int64_t cut_ids(attnc_handle *h, const void *block, int64_t n,
     if (added < 0)
         return added;
     int32_t *ids = (int32_t *)h->ids.at + n;
-    const int32_t *frame = ids + found;
-    int64_t before = 0;
-    while (before < added && ids[before] == frame[before])
-        before++;
-    const int64_t after = attn_min(added - before, most);
+    const int64_t after = attn_min(attn_template_tail(ids, ids + found,
+                                                      attn_min(added, found)),
+                                   most);
     memmove(ids + most - after, ids + found - after,
             (size_t)after * sizeof *ids);
     return most;
 }
 
-/* Converts a text, or a pair, to ids after the first n. Returns their number
- * or an error. */
-static int64_t sequence_ids(attnc_handle *h, const void *block, int64_t n,
+/* Turns the last `found` of n ids into those of a query or a document. Returns
+ * their number or an error. */
+static int64_t ids_of_task(attnc_handle *h, const void *block, int64_t n,
+                           int64_t found, int32_t *given)
+{
+    const struct attn_task task = spec_task(h->m->e.spec, h->limits.task);
+    const TextPair none = { .at = "" };
+    const int64_t behind = n + found + attn_task_room(&task);
+    int64_t all;
+    if (h->limits.task == ATTN_TASK_NONE || found < 1)
+        return found;
+    const int64_t added = text_ids(h, block, behind, &none, 0);
+    if (added < 0)
+        return added;
+    int32_t *ids = (int32_t *)h->ids.at + n;
+    found = attn_task_ids(&task, ids, found,
+                          attn_template_tail(ids, (int32_t *)h->ids.at + behind,
+                                             attn_min(added, found)),
+                          &all);
+    *given = (int32_t)all;
+    return found;
+}
+
+/* Converts a pair that becomes one text by the spec. Cuts it before the text
+ * that ends it. */
+static int64_t one_text_ids(attnc_handle *h, const void *block, int64_t n,
                             const TextPair *t)
+{
+    const struct attn_pair_texts *p = &h->m->e.spec->pair;
+    const struct attn_two_texts two = { t->at, t->other, t->bytes,
+                                        t->other_bytes };
+    const int64_t most = most_rows(h);
+    TextPair one = { .bytes = attn_pair_text(p, &two, NULL) };
+    TextPair end = { .at = p->end ? p->end : "" };
+    char *text = library_room(h, &h->text, one.bytes + 1);
+    if (!text)
+        return ATTNC_ERROR_MEMORY;
+    attn_pair_text(p, &two, text);
+    one.at = text;
+    const int64_t found = text_ids(h, block, n, &one, ATTN_PLAIN);
+    if (found <= most || !h->limits.cut)
+        return found;
+    end.bytes = (int64_t)strlen(end.at);
+    const int64_t tail = text_ids(h, block, n + found, &end, ATTN_PLAIN);
+    if (tail < 0)
+        return tail;
+    int32_t *ids = (int32_t *)h->ids.at + n;
+    attn_keep_end(ids, most, ids + found, tail);
+    return most;
+}
+
+/* Converts a text, or a pair, to ids after the first n. Returns their number
+ * or an error. Sets *given to how many all rows attend to, if the text has a
+ * task. */
+static int64_t sequence_ids(attnc_handle *h, const void *block, int64_t n,
+                            const TextPair *t, int32_t *given)
 {
     if (t->bytes < 0 || t->other_bytes < 0)
         return library_error(h, ATTNC_ERROR_COUNT, "a size is below 0");
-    if (t->other)
-        return pair_ids(h, block, n, t);
-    const int64_t found = text_ids(h, block, n, t, 0);
+    if (t->other && h->m->e.spec->pair.second)
+        return one_text_ids(h, block, n, t);
+    if (t->other) {
+        const int64_t both = pair_ids(h, block, n, t);
+        if (both <= most_rows(h) || !h->limits.cut)
+            return both;
+        const int64_t first = text_ids(h, block, n + both, t, ATTN_PLAIN);
+        return first < 0
+                 ? first
+                 : library_cut_pair(h, block, n, both, first, most_rows(h));
+    }
+    int64_t found = text_ids(h, block, n, t, 0);
+    found = ids_of_task(h, block, n, found, given);
     if (found <= most_rows(h) || !h->limits.cut)
         return found;
     return cut_ids(h, block, n, found, most_rows(h));
@@ -380,17 +438,25 @@ static int64_t embed_all(attnc_handle *h, const char *const *texts,
                          const int64_t *bytes, const char *const *others,
                          const int64_t *other_bytes, int64_t n, Results *r)
 {
-    const void *block = block_of(h, 0);
+    const void *block = library_vocabulary(h, 0);
     int32_t first[BatchSequences + 1] = { 0 };
-    struct attn_batch b = { .start = first };
+    int32_t given[BatchSequences];
+    struct attn_batch b = { .start = first,
+                            .prefix = !others && h->limits.task
+                                           && spec_hides_fill(h->m->e.spec)
+                                        ? given
+                                        : NULL };
     int64_t wrong = 0;
     if (!block)
         return ATTNC_ERROR_OPEN;
     for (int64_t i = 0; i <= n && !wrong; i++) {
-        if (i == n || is_full(&b, first, 0)) {
+        if (i == n || is_full(h, &b, first, 0)) {
             b.ids = h->ids.at;
-            b.types = others && h->m->facts.types > 1 ? h->types.at : NULL;
-            wrong = run_batch(h, r, &b);
+            b.types = others && h->m->facts.types > 1
+                           && !h->m->e.spec->pair.second
+                        ? h->types.at
+                        : NULL;
+            wrong = run_batch(h, r, &b, !others);
             b.sequences = 0;
         }
         if (i == n || wrong)
@@ -404,14 +470,14 @@ static int64_t embed_all(attnc_handle *h, const char *const *texts,
             .other = others ? others[i] : NULL,
             .other_bytes = others ? length_of(others[i], other_bytes, i) : 0,
         };
-        const int64_t found = sequence_ids(h, block, first[b.sequences], &t);
-        if (found < 0) {
-            char why[sizeof h->why];
-            memcpy(why, h->why, sizeof why);
-            return library_error(h, found, "text %lld: %.*s", (long long)i,
-                                 (int)sizeof why - 40, why);
-        }
-        wrong = count_rows(h, r, found);
+        const int64_t found = sequence_ids(h, block, first[b.sequences], &t,
+                                           given + b.sequences);
+        if (found < 0)
+            return library_error_at(h, found, "text", i);
+        wrong = count_rows(h, r,
+                           others ? NULL
+                                  : (int32_t *)h->ids.at + first[b.sequences],
+                           found);
         first[b.sequences + 1] = first[b.sequences] + (int32_t)found;
         b.sequences++;
     }
@@ -468,6 +534,6 @@ int64_t attnc_attend(attnc_handle *h, const float *query, int64_t queries,
         return library_error(h, ATTNC_ERROR_ROOM,
                              "the results need %lld floats",
                              (long long)(queries * m->output_columns));
-    const int64_t failed = run_batch(h, &r, &b);
+    const int64_t failed = run_batch(h, &r, &b, false);
     return failed ? failed : queries;
 }

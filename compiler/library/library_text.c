@@ -7,8 +7,7 @@
 
 typedef struct {
     const Call *call;
-    int command;
-    const char *where; /* name of the function, for messages */
+    const char *where; /* name of the function or report, for messages */
     char **out;
 } TextWork;
 
@@ -35,13 +34,18 @@ static void compile_files(void *with)
 }
 
 /* The guard refuses outputs that would replace an input. */
-static void compile_guarded(void *with)
+static void guarded(void what(void *with), void *with)
 {
     guard_begin();
-    const int code = attempt(compile_files, with);
+    const int code = attempt(what, with);
     guard_end();
     if (code)
         end_attempt(code);
+}
+
+static void compile_guarded(void *with)
+{
+    guarded(compile_files, with);
 }
 
 int attnc_compile(const char *path, const char *text,
@@ -52,61 +56,85 @@ int attnc_compile(const char *path, const char *text,
     return library_call(&c, compile_guarded, &w);
 }
 
-/* ---- graph, plan ---- */
-static bool describes(const Option *row)
+/* ---- reports ---- */
+static const struct {
+    int command;
+    PrintReport *print;
+} reports[] = {
+    { NthBench, bench_report }, { NthCompare, compare_report },
+    { NthGraph, graph_report }, { NthPlan, plan_report },
+    { NthSweep, sweep_report }, { NthTune, tune_report },
+};
+enum { Reports = sizeof reports / sizeof *reports };
+
+static int find_report(const char *name)
 {
-    static const char *const more[] = { "--format", "--json", "--stage" };
-    bool is = OPTION_IN(row, model) || OPTION_IN(row, code);
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-        is |= option_is(row, more[i]);
-    return is;
+    const int command = (int)(command_find(name) - commands);
+    char list[128] = "";
+    size_t n = 0;
+    for (int i = 0; i < Reports; i++) {
+        if (reports[i].command == command)
+            return i;
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "",
+                              commands[reports[i].command].name);
+    }
+    fail(ExitUsage, "attnc_report(): %s is no report: name one of %s", name,
+         list);
 }
 
-static void describe(void *with)
+static bool reports_take(const Option *row)
+{
+    return !OPTION_IN(row, common) && !option_is(row, "-o")
+        && !option_is(row, "--machine");
+}
+
+/* The process's stdin and stdout are not the library's. */
+static void refuse_streams(const Options *o, bool has_text, bool pictures)
+{
+    const char *const svg[] = { o->bench.svg, o->sweep.svg, o->tune.svg };
+    const int format[] = { (int)o->bench.format, (int)o->sweep.format,
+                           (int)o->tune.format };
+    for (int i = has_text; i < o->specs.n; i++)
+        if (is_stdout(o->specs.at[i]))
+            fail(ExitUsage, "-: the library does not read stdin: give the "
+                            "text of the spec");
+    for (int i = 0; pictures && i < 3; i++)
+        if (is_stdout(svg[i]) || format[i] == (i < 2 ? BenchSvg : TuneSvg))
+            fail(ExitUsage, "the library does not print: name a file for the "
+                            "picture by --svg=FILE");
+}
+
+static void write_report(void *with)
 {
     const TextWork *w = with;
     Arena *a = arena_new();
-    Options *o = library_options(a, w->command, w->call->options);
-    const bool graph = w->command == NthGraph;
-    library_takes(o, w->command, describes, w->where);
-    if (graph && o->stage == StageAll)
-        fail(ExitUsage, "--stage=all is not an option of %s", w->where);
+    const int which = find_report(w->where), command = reports[which].command;
+    Options *o = library_options(a, command, w->call->options);
+    library_takes(o, command, reports_take, w->where);
     o->model.spec = w->call->path;
+    if (o->specs.n)
+        o->specs.at[0] = w->call->path;
     o->model.text.text = library_source(a, w->call);
-    const EngineOptions options = engine_options(commands[w->command].bit,
-                                                 &o->model,
-                                                 graph ? NULL : &o->code);
-    Engine e;
-    const int code = graph ? engine_graph(&e, &options, stderr)
-                           : engine_plan(&e, &options);
+    refuse_streams(o, w->call->text, command != NthGraph && command != NthPlan);
+    const int code = report_text(w->out, reports[which].print, o);
+    arena_free(a);
     if (code)
         end_attempt(code);
-    const char *said = graph ? graph_text(&e, o) : plan_said(&e, o);
-    const size_t bytes = strlen(said) + 1;
-    *w->out = malloc(bytes);
-    if (!*w->out)
-        fail(ExitResource, "out of memory (%zu bytes wanted)", bytes);
-    memcpy(*w->out, said, bytes);
-    engine_close(&e);
-    arena_free(a);
 }
 
-int attnc_graph(char **out, const char *path, const char *text,
-                const char *const *options, attnc_tell *tell, void *user)
+static void write_report_guarded(void *with)
 {
-    const Call c = { path, text, options, tell, user };
-    TextWork w = { &c, NthGraph, "attnc_graph()", out };
-    *out = NULL;
-    return library_call(&c, describe, &w);
+    guarded(write_report, with);
 }
 
-int attnc_plan(char **out, const char *path, const char *text,
-               const char *const *options, attnc_tell *tell, void *user)
+int attnc_report(char **out, const char *report, const char *path,
+                 const char *text, const char *const *options, attnc_tell *tell,
+                 void *user)
 {
     const Call c = { path, text, options, tell, user };
-    TextWork w = { &c, NthPlan, "attnc_plan()", out };
+    TextWork w = { &c, report, out };
     *out = NULL;
-    return library_call(&c, describe, &w);
+    return library_call(&c, write_report_guarded, &w);
 }
 
 void attnc_free(void *memory)

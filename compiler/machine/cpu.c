@@ -31,37 +31,42 @@ static void find_model(Cpu *c)
         c->family += (int)(a >> 20 & 255);
 }
 
-/* Uses CPUID, because old compilers do not know the name "avxvnni". */
-static bool has_avxvnni(void)
+/* Returns XCR0, the registers that the operating system saves: bits 1 and 2
+ * with AVX, 5 to 7 with AVX-512. */
+static unsigned saved_registers(void)
 {
-    unsigned a, unused_b, unused_c, unused_d;
-    return __get_cpuid_count(7, 1, &a, &unused_b, &unused_c, &unused_d)
-        && a & 1 << 4;
+    unsigned low, unused;
+    __asm__("xgetbv" : "=a"(low), "=d"(unused) : "c"(0));
+    return low;
 }
 
-/* Returns the Cpu bits of this processor. Uses __builtin_cpu_supports(), which
- * also checks that the operating system saves the registers. */
+static bool has_all(unsigned flags, unsigned wanted)
+{
+    return (flags & wanted) == wanted;
+}
+
+/* Returns the Cpu bits of this processor. Reads CPUID itself, because
+ * __builtin_cpu_supports() finds nothing in programs that zig links, and old
+ * compilers lack names such as "avxvnni". */
 static int features(void)
 {
-    int has = 0;
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"))
-        has |= CpuV2;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
-        && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2"))
-        has |= CpuV3;
-    if (has & CpuV3 && __builtin_cpu_supports("avx512f")
-        && __builtin_cpu_supports("avx512bw")
-        && __builtin_cpu_supports("avx512cd")
-        && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512vl"))
-        has |= CpuV4;
-    if (__builtin_cpu_supports("avx512vnni"))
-        has |= CpuVnni;
-    if (__builtin_cpu_supports("avx512bf16"))
-        has |= CpuBf16;
-    if (has & CpuV3 && has_avxvnni())
-        has |= CpuAvxVnni;
+    enum { Fma = 1 << 12, Sse42 = 1 << 20, Popcnt = 1 << 23, Xsave = 1 << 27 };
+    enum { Bmi = 1 << 3, Avx2 = 1 << 5, Bmi2 = 1 << 8 };
+    enum { F = 1 << 16, Dq = 1 << 17, Cd = 1 << 28, Bw = 1 << 30 };
+    enum { Vnni = 1 << 11, AvxVnni = 1 << 4, Bf16 = 1 << 5 };
+    const unsigned vl = 1U << 31;
+    unsigned x, one = 0, b = 0, c = 0, second = 0;
+    __get_cpuid(1, &x, &x, &one, &x);
+    __get_cpuid_count(7, 0, &x, &b, &c, &x);
+    __get_cpuid_count(7, 1, &second, &x, &x, &x);
+    const unsigned saved = one & Xsave ? saved_registers() : 0;
+    int has = has_all(one, Sse42 | Popcnt) ? CpuV2 : 0;
+    if (!has_all(saved, 0x6) || !has_all(one, Fma)
+        || !has_all(b, Avx2 | Bmi | Bmi2))
+        return has;
+    has |= CpuV3 | (second & AvxVnni ? CpuAvxVnni : 0);
+    if (has_all(saved, 0xe6) && has_all(b, F | Dq | Cd | Bw | vl))
+        has |= CpuV4 | (c & Vnni ? CpuVnni : 0) | (second & Bf16 ? CpuBf16 : 0);
     return has;
 }
 

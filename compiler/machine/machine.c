@@ -75,9 +75,10 @@ static FmaLoop fma_loop(const Target *t)
 {
 #if defined __x86_64__
     const int most = t && t->width > 1 ? t->width : 16;
-    const bool fused = __builtin_cpu_supports("avx2")
-                    && __builtin_cpu_supports("fma") && (!t || t->fma);
-    if (most >= 16 && __builtin_cpu_supports("avx512f"))
+    Cpu cpu;
+    cpu_find(&cpu);
+    const bool fused = cpu.has & CpuV3 && (!t || t->fma);
+    if (most >= 16 && cpu.has & CpuV4)
         return (FmaLoop){ fma_16, 16 * 16 };
     if (most >= 8 && fused)
         return (FmaLoop){ fma_8, 8 * 12 };
@@ -308,9 +309,11 @@ typedef uint64_t ReadLoop(const void *low, const void *high, size_t bytes,
 static ReadLoop *read_loop(void)
 {
 #if defined __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
+    Cpu cpu;
+    cpu_find(&cpu);
+    if (cpu.has & CpuV4)
         return read_8;
-    if (__builtin_cpu_supports("avx2"))
+    if (cpu.has & CpuV3)
         return read_4;
 #endif
     return read_2;

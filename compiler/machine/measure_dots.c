@@ -41,7 +41,6 @@ DOT_LOOP(madd_512, "avx512f,avx512bw", __m512i, _mm512_setzero_si512,
          _mm512_set1_epi32, MADD_512)
 DOT_LOOP(madd_256, "avx2", __m256i, _mm256_setzero_si256, _mm256_set1_epi32,
          MADD_256)
-#endif
 
 /* True if code for `t` may use vectors of `width` floats and the feature.
  * `feature` NULL: no feature beyond the instruction set is needed. */
@@ -50,17 +49,20 @@ static bool may(const Target *t, int width, const char *feature)
     return !t || t->width == 1
         || (t->width >= width && (!feature || target_has(t, feature)));
 }
+#endif
 
 DotLoop dot_loop(const Target *t)
 {
 #if defined __x86_64__
-    if (__builtin_cpu_supports("avx512vnni") && may(t, 16, "avx512vnni"))
+    Cpu cpu;
+    cpu_find(&cpu);
+    if (cpu.has & CpuVnni && may(t, 16, "avx512vnni"))
         return (DotLoop){ vnni_512, 10 * 64 };
-    if (__builtin_cpu_supports("avxvnni") && may(t, 8, "avxvnni"))
+    if (cpu.has & CpuAvxVnni && may(t, 8, "avxvnni"))
         return (DotLoop){ vnni_256, 10 * 32 };
-    if (__builtin_cpu_supports("avx512bw") && may(t, 16, NULL))
+    if (cpu.has & CpuV4 && may(t, 16, NULL))
         return (DotLoop){ madd_512, 10 * 32 };
-    if (__builtin_cpu_supports("avx2") && may(t, 8, NULL))
+    if (cpu.has & CpuV3 && may(t, 8, NULL))
         return (DotLoop){ madd_256, 10 * 16 };
 #else
     (void)t;

@@ -471,6 +471,7 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
                    .met = r->met,
                    .row_block = RowBlock,
                    .part_work = PartWork };
+    t->pairs = target_has(t, "avx512bf16") && r->maker == CpuAmd;
     default_tile(t, isa);
     tall_tile(t, isa);
     small_m_tile(t, isa);

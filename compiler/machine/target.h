@@ -23,8 +23,10 @@ typedef struct {                 /* a target of code generation */
     bool fma;                    /* has fused multiply-add instructions */
     const char *dot;             /* how bytes are multiplied without additional
                                   * features: "maddubs", "dotprod", "plain" */
-    const char *guard;           /* preprocessor condition that is true if
-                                    instructions are missing; NULL: none */
+    bool pairs; /* an instruction sums two products of bf16 faster than FMAs: on
+                 * AMD's cores, not on Intel's */
+    const char *guard;        /* preprocessor condition that is true if
+                                 instructions are missing; NULL: none */
     const char *const *needs; /* features of the instruction set, e.g. "avx2" */
     int fmas;                 /* FMAs of the widest vectors started per cycle */
     int64_t code;             /* bytes of the L1 cache for instructions */

@@ -221,15 +221,18 @@ static void gate_rotate(const Interp *in, const Node *n, double *out)
 
 /* ---- integers ---- */
 
-/* A number within 4 ulp of the middle between two integers may be rounded to
- * either. All other numbers differ only by the rounding of the scale. */
+/* A number within 4 ulp of the middle between two integers, or two bf16, may be
+ * rounded to either. All other numbers differ only by the rounding of the
+ * scale. */
 static void gate_quantize(const Interp *in, const Node *n, double *out)
 {
     const Matrix x = interp_in(in, n, 0);
     const Arithmetic a = elem_arithmetic(n->type.elem);
     for (int64_t i = 0; i < x.rows * x.cols; i++) {
         const double *row = x.at + i / x.cols * x.cols;
-        const double step = quantize_step(row, x.cols, a);
+        const double step = row_formats[a].scaled
+                              ? quantize_step(row, x.cols, a)
+                              : bf16_step(x.at[i]);
         const double q = step > 0 ? fabs(x.at[i]) / step : 0;
         const double middle = fabs(q - floor(q) - 0.5);
         const bool either = middle <= 4 * F32_EPS * fmax(q, 1);
@@ -260,8 +263,8 @@ static const double *magnitude(const Interp *in, const Node *n, unsigned set,
 static bool sums_integers(const Interp *in, const Node *n)
 {
     return n->nin > 0
-        && elem_arithmetic(in->g->nodes.at[n->in[0]].type.elem)
-               != ArithmeticF32;
+        && row_formats[elem_arithmetic(in->g->nodes.at[n->in[0]].type.elem)]
+               .scaled;
 }
 
 /* Returns the size of the numbers that are rounded in an integer product. The
@@ -465,6 +468,7 @@ const ModelGate arithmetic_gates[Arithmetics] = {
     [ArithmeticF32] = { 1e-4, 1e-10, 1e-9 },
     [ArithmeticInt8] = { 4, 0.1, 2 },
     [ArithmeticInt15] = { 0.02, 1e-6, 1e-5 },
+    [ArithmeticBf16Dp] = { 0.5, 1e-2, 1e-2 },
 };
 const ModelGate rounding_gates[Dtypes] = {
 #define GATE(...) { __VA_ARGS__ }

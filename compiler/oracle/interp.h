@@ -38,6 +38,8 @@ double activation(Activation act, double x);
 /* Returns the scale with which a row is quantised; 0 if all numbers of the row
  * are 0. */
 double quantize_step(const double *x, int64_t n, Arithmetic a);
+/* Returns the distance of the bf16 numbers around x; 0 if x becomes 0. */
+double bf16_step(double x);
 
 /* Tolerance of a function of one number, in roundings of f32: |error| <= 4e-7
  * (1 + |value|). */

@@ -218,6 +218,7 @@ static double pool_one(PoolType pool, const double *x, int64_t rows,
     case PoolClass: return x[0];
     case PoolLast:  return x[(rows - 1) * stride];
     case PoolMax:   return most;
+    case PoolSum:   return sum;
     case PoolNone:  break;
     }
     die("oracle: no such pool");

@@ -53,10 +53,13 @@ void eval_quantize(const Interp *in, const Node *n, double *out)
     const Matrix x = interp_in(in, n, 0);
     for (int64_t r = 0; r < x.rows; r++) {
         const double *row = x.at + r * x.cols;
-        const double step = quantize_step(row, x.cols,
-                                          elem_arithmetic(n->type.elem));
-        for (int64_t c = 0; c < x.cols; c++)
+        const Arithmetic a = elem_arithmetic(n->type.elem);
+        const bool scaled = row_formats[a].scaled;
+        const double all = scaled ? quantize_step(row, x.cols, a) : 0;
+        for (int64_t c = 0; c < x.cols; c++) {
+            const double step = scaled ? all : bf16_step(row[c]);
             *out++ = step > 0 ? rint(row[c] / step) * step : 0;
+        }
     }
 }
 

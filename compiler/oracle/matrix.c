@@ -50,6 +50,11 @@ int64_t interp_expert(const Interp *in, const Node *n, int64_t row)
     return one ? 0 : (int64_t)interp_in(in, n, InRoutes).at[row];
 }
 
+double bf16_step(double x)
+{
+    return fabs(x) < 0x1p-55 ? 0 : ldexp(1, ilogb(x) - 7);
+}
+
 double quantize_step(const double *x, int64_t n, Arithmetic a)
 {
     const double most = a == ArithmeticInt15 ? 16256 : 127;

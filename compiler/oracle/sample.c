@@ -27,8 +27,8 @@ int input_side(const Spec *s)
 
 int64_t result_first(const Spec *s, const Sample *x, int64_t sequence)
 {
-    bool pooled = s->head == HeadPool || s->head == HeadClassify;
-    return pooled ? sequence : x->start[sample_side(s)][sequence];
+    return s->head_pool != PoolNone ? sequence
+                                    : x->start[sample_side(s)][sequence];
 }
 
 int64_t result_rows(const Spec *s, const Sample *x)
@@ -41,7 +41,7 @@ int64_t result_columns(const Spec *s)
     if (sample_side(s) == 1)
         return s->target.size;
     switch (s->head) {
-    case HeadLogits:        return s->source.size;
+    case HeadLogits:        return s->score.n > 0 ? 1 : s->source.size;
     case HeadClassify:
     case HeadTokenClassify: return s->head_classes;
     default:                break;

@@ -23,6 +23,7 @@ static void free_run(Trial *t)
         free(t->work[i]);
     for (int c = 0; c < 2; c++)
         free(t->cache_memory[c]);
+    free(t->output);
     *t = (Trial){ .any = t->any, .before = t->before };
 }
 
@@ -109,6 +110,7 @@ static void *work_for(Trial *t, Entry entry, int64_t rows, int64_t sequences)
 {
     const struct attn_model *m = t->engine->backend.model;
     free(t->work[entry]);
+    t->work[entry] = NULL; /* in case that no memory is left */
     t->work[entry] = nan_memory(
         m->arena_bytes(rows, sequences, attn_parts(t->engine->parallel)));
     return t->work[entry];
@@ -262,12 +264,14 @@ static void run_call(Call *c, Trial *t, float *out)
         attn_cache_bind(&t->cache[k], 0, b);
     for (int64_t k = 0; k < t->cache[CacheSelf].groups; k++)
         b->pages[t->cache[CacheSelf].group[k].which] = c->pages[k];
-    b->output = nan_memory(bytes);
+    free(t->output);
+    t->output = NULL; /* in case that no memory is left */
+    t->output = nan_memory(bytes);
+    b->output = t->output;
     void *work = work_for(t, EntryDecode, b->rows, b->sequences);
     e->backend.model->decode(e->bound, b, work);
     for (int64_t r = 0; r < b->rows; r++)
         memcpy(out + c->at[r] * cols, b->output + r * cols, (size_t)cols * 4);
-    free(b->output);
 }
 
 /* Decodes rows past .. past + chunk - 1 of all sequences that are long
@@ -371,16 +375,18 @@ static void read_row(const float *from, Elem elem, int64_t n, double *out)
     if (elem == ElemI32)
         return;
     const unsigned char *high = (const unsigned char *)from;
-    const int64_t stored = dtype_stored(DtypeInt8, n);
-    const bool two = a == ArithmeticInt15;
-    const double scale = a == ArithmeticF32
-                           ? 1
-                           : (double)from[(two ? 2 : 1) * stored / 4];
+    const RowFormat *f = &row_formats[a];
+    const int64_t stored = dtype_stored(f->groups, n);
+    const double scale = f->scaled ? (double)from[f->planes * stored / 4] : 1;
     for (int64_t i = 0; i < n; i++) {
-        const int q = high[i] - 128;
-        out[i] = a == ArithmeticF32
-                   ? (double)from[i]
-                   : scale * (two ? 128 * q + high[stored + i] : q);
+        if (f->scaled)
+            out[i] = scale
+                   * (f->planes == 2 ? 128 * (high[i] - 128) + high[stored + i]
+                                     : high[i] - 128);
+        else if (f->kernel)
+            out[i] = (double)bf16_float(((const uint16_t *)from)[i]);
+        else
+            out[i] = (double)from[i];
     }
 }
 

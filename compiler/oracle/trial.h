@@ -63,6 +63,7 @@ struct Trial { /* set to {0} before the first run */
     const Engine *engine;
     const Sample *sample;
     void *work[3]; /* by Entry: the arena of its last call */
+    float *output; /* of the last call of decode */
     void *cache_memory[2];
     struct attn_cache cache[2];
     /* If the spec's `fix.past` sets the number of rows before a call: */

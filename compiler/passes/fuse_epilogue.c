@@ -59,6 +59,8 @@ static const char *other_end(const Graph *g, int x)
         return "stays: its addend is a scan, not a product";
     if (op == OpGate || op == OpMul)
         return "stays: its addend is a gate, not a product";
+    if (op == OpSlice)
+        return "stays: its addend is a column, not a product";
     if (op == OpScaleColumns)
         return "stays: its addend is a learned scale, not a product";
     return op == OpDepthwise
@@ -72,6 +74,8 @@ static int absorb_activation(Graph *g, int root)
     Node p = g->nodes.at[n->in[0]];
     if (other_end(g, n->in[0]))
         pass_note(g, root, "%s", other_end(g, n->in[0]));
+    if (p.op == OpScale || p.op == OpSoftcap)
+        pass_note(g, root, "stays: a scale or a cap precedes it");
     if (!is_product(&p) || p.act != ActNone || !pass_takes(g, n->in[0], root))
         return 0;
     p.act = n->act;

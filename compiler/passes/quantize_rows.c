@@ -1,6 +1,6 @@
-/* quantize_rows.c: quantize turns the rows that integer products read into
- * integers, with one scale per row. Products of a layer that read the
- * same rows share one quantize node.
+/* quantize_rows.c: quantize turns the rows that products read into what the
+ * arithmetic multiplies: integers with one scale per row, or bf16. Products of
+ * a layer that read the same rows share one quantize node.
  *
  *     %5 = linear %2, %3, %4     ->    %5 = quantize %2
  *     %6 = linear %2, %7               %6 = linear %5, %3, %4
@@ -49,7 +49,8 @@ static int lower_product(Graph *g, int node)
 {
     const Node *n = &g->nodes.at[node];
     if ((n->op != OpMatmul && n->op != OpLinear)
-        || !dtype_is_integer(elem_dtype(g->nodes.at[n->in[1]].type.elem))
+        || !arithmetic_reads(g->spec->arithmetic,
+                             elem_dtype(g->nodes.at[n->in[1]].type.elem))
         || g->nodes.at[n->in[0]].op == OpQuantize)
         return 0;
     const int before = made_before(g, n, n->in[0]);

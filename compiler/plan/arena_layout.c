@@ -92,7 +92,8 @@ static bool in_place(const Plan *p, int node, int operand)
     case InPlaceRows:     return true;
     case InPlaceResidual:
         return n->has_residual && owner_of(p, n->in[3]) == in
-            && owner_of(p, n->in[0]) != in && !sums_wait(p, node);
+            && owner_of(p, n->in[0]) != in && !sums_wait(p, node)
+            && !adds_terms(p, node);
     }
     return false;
 }

@@ -39,6 +39,7 @@ struct attn_model plan_counted(const Plan *p)
         .fixed_target = has_entry(p, EntryDecode) ? plan_length(p, SymT) : 0,
         .fixed_keys = plan_length(p, s->kind == KindAttention ? SymM : SymPT),
         .fixed_batch = plan_length(p, SymS),
+        .fixed_ranks = s->fix.ranks > 1 ? s->fix.ranks : 0,
         .output_columns = out.dim[1].c,
         .output_pooled = out.dim[0].sym == SymS,
         .weights_bytes = p->pack.bytes,

@@ -13,11 +13,13 @@ static const struct {
     { EpPowers, "_powers" },     { EpRescale, "_rescale" },
 };
 
-/* ArithmeticInt8 multiplies one plane of bytes of x, ArithmeticInt15 two. */
+/* ArithmeticInt8 multiplies one plane of bytes of x, ArithmeticInt15 two,
+ * ArithmeticBf16Dp pairs. */
 static const char *const arithmetic_suffix[] = {
     [ArithmeticF32] = "",
     [ArithmeticInt8] = "_dot",
     [ArithmeticInt15] = "_dot2",
+    [ArithmeticBf16Dp] = "_dp",
 };
 
 const char *epilogue_suffix(Arena *a, Epilogue ep)

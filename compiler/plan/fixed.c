@@ -75,7 +75,7 @@ static bool is_whole(const Plan *p, const Region *r)
     const Node *n = node_at(p, p->order.at[r->first]);
     const int64_t rows = region_most(p, n);
     int64_t flops = 0;
-    if (rows == 0 || !has_whole_text(p, r)
+    if (p->g->spec->fix.ranks > 1 || rows == 0 || !has_whole_text(p, r)
         || (r->row_block && rows > region_block(p, r)))
         return false;
     if (p->g->spec->fix.threads == 1)

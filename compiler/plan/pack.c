@@ -343,7 +343,9 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
                     .columns = b->columns,
                     .dtype = b->dtype,
                     .scale = (float)scale,
-                    .scaled = scale < 1 || scale > 1 };
+                    .scaled = scale < 1 || scale > 1,
+                    .flushed = p->g->spec->arithmetic == ArithmeticBf16Dp
+                            && b->dtype == DtypeBf16 };
     if (b->layout == PackVector) {
         it.rows = 1;
         it.k = n->type.dim[n->type.rank - 1].c;
@@ -437,6 +439,12 @@ static uint64_t hash_items(const ItemList *list, int64_t bytes)
         h = XXH64(&it->scale, sizeof it->scale, h);
         h = XXH64(&it->base, sizeof it->base, h);
         h = XXH64(&it->factor, sizeof it->factor, h);
+        if (it->dtype == DtypeBf16) { /* layouts before and now */
+            const int64_t group = dtype_stored(it->dtype, 1);
+            h = XXH64(&group, sizeof group, h);
+        }
+        if (it->flushed)
+            h = XXH64(&it->flushed, sizeof it->flushed, h);
         if (it->growth > 0)
             h = XXH64(&it->growth, sizeof it->growth, h);
         if (it->rate)

@@ -79,6 +79,7 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
     if (!p->target.row_block)
         p->target.row_block = RowBlock;
     plan_values(p);
+    plan_ranks(p);
     plan_pack(p);
     p->small_m = t->small_m_mr && p->pack.bytes > t->small_m_bytes;
     plan_caches(p);

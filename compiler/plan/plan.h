@@ -223,6 +223,17 @@ typedef struct { /* a mask read from a file */
     uint64_t hash; /* hash of its bits and size */
 } FileMask;
 
+typedef struct { /* `width` columns of each head, from column `first` on */
+    int64_t first, width;
+    int64_t heads, key_heads; /* of the attention that reads them */
+    bool keys;                /* columns of key heads, not of query heads */
+} HeadColumns;
+enum { MostHeadColumns = 6 };
+typedef struct { /* the columns of a value that a rank needs */
+    bool all;    /* also those of other ranks; else: */
+    int n;
+    HeadColumns of[MostHeadColumns]; /* in order; they do not overlap */
+} RankColumns;
 typedef struct Plan Plan;
 struct Plan {
     const Graph *g;
@@ -263,11 +274,13 @@ struct Plan {
     int64_t layer_state[2]; /* by CacheSelf and CacheCross: floats of a
                                layer's states */
     int64_t parameters;     /* number of distinct weight elements */
-    bool keep_all;          /* no value is overwritten, so that `attnc
-                               verify` can read each */
-    bool small_m;           /* weights are too large for the cache, so products
-                             * of few rows have their own loop nests */
-    const char *prefix;     /* prefix of emitted symbols */
+    RankColumns *rank_columns; /* [nodes]: what a rank needs; NULL: the model is
+                                * not divided */
+    bool keep_all;             /* no value is overwritten, so that `attnc
+                                  verify` can read each */
+    bool small_m;       /* weights are too large for the cache, so products
+                         * of few rows have their own loop nests */
+    const char *prefix; /* prefix of emitted symbols */
 };
 enum { PlanRoots = 3 }; /* the lowest root is -PlanRoots */
 /* Plans a model. If `keep_all` is set, no memory is reused and no region works
@@ -278,6 +291,8 @@ Plan *plan_model(Arena *a, const Graph *g, const Target *t, Choices choices,
 /* ---- values.c ---- */
 const Node *node_at(const Plan *p, int i);
 bool is_product(const Node *n); /* true for rows times a weight */
+/* True if heads are independent, and each gives some columns of the result. */
+bool gives_heads(const Node *n);
 /* True for a product, and for a scan, which multiplies its states by a weight
  * (input 1). */
 bool has_product(const Node *n);
@@ -417,6 +432,22 @@ void plan_code_text(Buffer *b, const Plan *p, Entry entry);
 /* ---- arena_layout.c ---- */
 /* Returns the floats that a value needs in its slot. */
 AffineSize value_floats(const Plan *p, int node);
+
+/* ---- rank_columns.c ---- */
+
+/* Returns the columns of each node's value [nodes] that a rank needs, if
+ * `ranks` divide the model. */
+RankColumns *plan_rank_columns(const Plan *p, int64_t ranks);
+/* Returns the columns of its rows that a rank multiplies, if the ranks add the
+ * sums of an integer product; NULL: each multiplies entire rows. For the
+ * Quantize node of such a product, the columns that a rank quantises. */
+const HeadColumns *rank_terms(const Plan *p, const RankColumns *need, int node);
+/* True if the node is a product whose sums the ranks add, or its Quantize. The
+ * sums are stored as integers in the product's rows before they become floats:
+ * first the sums of upper bits, then those of lower bits of int15. */
+bool adds_terms(const Plan *p, int node);
+/* True if the ranks gather the columns of a node's result. */
+bool ranks_gather(const Plan *p, const RankColumns *need, int node);
 
 /* ---- counted.c ---- */
 

@@ -4,6 +4,7 @@
  *   epilogue.c       names of epilogues
  *   tiling.c         the table of parameters, and tilings as text
  *   values.c         where a node's value lives; caches
+ *   rank_columns.c   what a rank needs of each value
  *   value_names.c    names of values, steps and regions
  *   pack.c           blocks of packed weights
  *   identity.c       identities of tasks, and their names
@@ -26,6 +27,12 @@ enum { NearBytes = 1 << 20 }; /* weights of this size fit in a core's cache */
 bool emits_code(const Node *n);
 void plan_values(Plan *p);
 void plan_caches(Plan *p);
+
+/* ---- rank_columns.c ---- */
+
+/* Finds what the ranks of a divided model exchange, and widens the rows of
+ * products that hold two sums. */
+void plan_ranks(Plan *p);
 
 /* ---- value_names.c ---- */
 const char *local_name(Arena *a, const Node *n);

@@ -42,24 +42,30 @@ static int64_t default_small_m(const Plan *p)
     return p->pack.bytes > NearBytes ? p->target.near_small_m + 1 : 1;
 }
 
-/* Measured tile sizes of integer products, by vector width. The tiles use all
- * registers that the products leave free. `wide`: the machine widens panels
- * (target_widens()). */
+/* Measured tile sizes of products with other weights than f32, by vector width.
+ * The tiles use all registers that the products leave free. `wide`: the machine
+ * widens panels of integers (target_widens()). */
 static const struct {
     int width;
     bool wide;
     Dtype dtype;
     Arithmetic arithmetic;
     int mr, nr;
-} integer_tiles[] = {
+} dtype_tiles[] = {
+    { 16, false, DtypeBf16, ArithmeticF32, 5, 64 },
+    { 16, false, DtypeBf16, ArithmeticBf16Dp, 5, 64 },
     { 16, false, DtypeInt8, ArithmeticInt8, 6, 64 },
     { 16, false, DtypeInt8, ArithmeticInt15, 3, 64 },
     { 16, false, DtypeInt4, ArithmeticInt8, 10, 32 },
     { 16, false, DtypeInt4, ArithmeticInt15, 5, 32 },
+    { 8, false, DtypeBf16, ArithmeticF32, 5, 16 },
+    { 8, false, DtypeBf16, ArithmeticBf16Dp, 4, 16 },
     { 8, false, DtypeInt8, ArithmeticInt8, 5, 16 },
     { 8, false, DtypeInt8, ArithmeticInt15, 3, 16 },
     { 8, false, DtypeInt4, ArithmeticInt8, 4, 16 },
     { 8, false, DtypeInt4, ArithmeticInt15, 2, 16 },
+    { 8, true, DtypeBf16, ArithmeticF32, 5, 16 },
+    { 8, true, DtypeBf16, ArithmeticBf16Dp, 4, 16 },
     { 8, true, DtypeInt8, ArithmeticInt8, 6, 16 },
     { 8, true, DtypeInt8, ArithmeticInt15, 3, 16 },
     { 8, true, DtypeInt4, ArithmeticInt8, 6, 16 },
@@ -67,17 +73,17 @@ static const struct {
 };
 
 /* Sets both sizes of a tile, unless either is given. */
-static void default_integers(const Target *m, const TaskKey *key, Tiling *by)
+static void default_of_dtype(const Target *m, const TaskKey *key, Tiling *by)
 {
     const Dtype like = dtype_shared(key->dtype) ? DtypeInt4 : key->dtype;
-    for (size_t i = 0; i < sizeof integer_tiles / sizeof *integer_tiles; i++)
-        if (integer_tiles[i].width == m->width
-            && integer_tiles[i].wide == target_widens(m)
-            && integer_tiles[i].dtype == like
-            && integer_tiles[i].arithmetic == key->arithmetic && by->mr == 0
+    for (size_t i = 0; i < sizeof dtype_tiles / sizeof *dtype_tiles; i++)
+        if (dtype_tiles[i].width == m->width
+            && dtype_tiles[i].wide == target_widens(m)
+            && dtype_tiles[i].dtype == like
+            && dtype_tiles[i].arithmetic == key->arithmetic && by->mr == 0
             && by->nr == 0 && m->tile_from != FromOption) {
-            by->mr = integer_tiles[i].mr;
-            by->nr = integer_tiles[i].nr;
+            by->mr = dtype_tiles[i].mr;
+            by->nr = dtype_tiles[i].nr;
         }
 }
 
@@ -86,7 +92,7 @@ Tiling tiling_with_defaults(const Target *m, const TaskKey *key, int64_t k,
 {
     const TaskKind kind = key->kind;
     if (kind == TaskMatmul)
-        default_integers(m, key, &by);
+        default_of_dtype(m, key, &by);
     const bool tall = kind == TaskMatmul && by.mr == 0 && by.nr == 0
                    && 4 * m->nr * k > m->cache[0];
     switch (kind) {

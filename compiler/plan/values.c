@@ -14,6 +14,11 @@ bool is_product(const Node *n)
     return n->op == OpMatmul || n->op == OpLinear;
 }
 
+bool gives_heads(const Node *n)
+{
+    return n->op == OpAttention || n->op == OpContext;
+}
+
 bool has_product(const Node *n)
 {
     return is_product(n) || n->op == OpRecurrent;
@@ -58,13 +63,13 @@ int64_t row_stride(int64_t columns)
     return n % 1024 == 0 ? n + ATTN_PANEL : n;
 }
 
-/* Returns the floats of a row of integers: a plane of bytes for every 8 bits,
- * in full groups, and the row's scale; row_stride() pads the sum. */
+/* Returns the floats of a row that an arithmetic reads: its planes, in full
+ * groups, and the row's scale if it has one; row_stride() pads the sum. */
 static int64_t quantized_stride(Arithmetic a, int64_t k)
 {
-    const int64_t planes = a == ArithmeticInt15 ? 2 : 1;
-    const int64_t bytes = planes * dtype_stored(DtypeInt8, k);
-    return row_stride(bytes / 4 + 1);
+    const RowFormat *f = &row_formats[a];
+    const int64_t bytes = f->planes * f->bytes * dtype_stored(f->groups, k);
+    return row_stride(bytes / 4 + f->scaled);
 }
 
 Dtype dtype_of(Type t)

@@ -100,6 +100,7 @@ static Arithmetic arithmetic_of(const char *epilogue)
 {
     return !strncmp(epilogue, "dot2", 4) ? ArithmeticInt15
          : !strncmp(epilogue, "dot", 3)  ? ArithmeticInt8
+         : !strncmp(epilogue, "dp", 2)   ? ArithmeticBf16Dp
                                          : ArithmeticF32;
 }
 

@@ -2,7 +2,7 @@
  *
  * In:  a YAML file, the files that it extends, --set.
  * Out: a complete, checked Spec, or all its errors, each with its position.
- * Other public headers: words.h, activations.h, score_forms.h,
+ * Other public headers: words.h, arithmetic.h, activations.h, score_forms.h,
  * reference_pages.h, yaml.h. */
 #ifndef ATTNC_SPEC_H
 #define ATTNC_SPEC_H
@@ -10,6 +10,8 @@
 #include "base/base.h"
 #include "runtime/base/generate.h"
 #include "runtime/text/chat.h"
+#include "runtime/text/text_task.h"
+#include "spec/arithmetic.h"
 #include "spec/words.h"
 
 enum { MostTextBytes = 16384 }; /* of a text, such as chat.system.text */
@@ -99,6 +101,8 @@ struct SpecName {
 typedef struct {
     bool causal;               /* only j <= i */
     bool prefix;               /* rows of the prefix are visible to all rows */
+    bool given;                /* only rows of the prefix are visible; without
+                                  one, all rows. Other rows fill a query */
     int64_t window;            /* only |i - j| < window; 0: no limit */
     int64_t block;             /* only i / block == j / block; 0: no limit */
     const unsigned char *file; /* [file_rows][file_columns], each 0 or
@@ -114,7 +118,7 @@ char *mask_words(Arena *a, const MaskSpec *m, const char *before,
                  const char *between);
 
 /* Returns true if row i may attend to row j. m NULL: no mask. `prefix` is the
- * length of the prefix, if the mask has one. */
+ * length of the prefix, if the mask has one or `given`. */
 bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix);
 /* Returns how many pairs of a row in first .. first + rows - 1 and a key in 0
  * .. keys - 1 the mask allows, without a prefix. */
@@ -151,6 +155,7 @@ typedef struct { /* lengths that are constants in the emitted C, or -1 */
     int64_t past;    /* target rows before the new ones */
     int64_t batch;   /* number of sequences in a call */
     int64_t threads; /* 1: a call runs only on the caller's thread */
+    int64_t ranks;   /* number of processes that divide the model */
     bool unroll;     /* emits each layer's code separately */
 } SpecFix;
 
@@ -209,6 +214,8 @@ struct Spec {
     bool norm_embedding;       /* a norm follows the embeddings */
     LAYER bool norm_attention; /* the attention sublayer has a norm */
     LAYER bool norm_ffn;
+    LAYER bool norm_again; /* place post: attention has a second norm, of its
+                              input plus what the first one gives */
     LAYER NormQk norm_qk;
     LAYER bool norm_qk_rotated; /* after rotary positions, not before */
     LAYER ResidualType residual;
@@ -247,7 +254,7 @@ struct Spec {
     LAYER double ffn_factor;    /* factor of the gate weights */
     LAYER int64_t ffn_shared;   /* columns of the shared experts; 0: none */
     LAYER bool ffn_shared_gate; /* the shared experts have a sigmoid gate */
-    LAYER bool bias_q, bias_k, bias_v, bias_o, bias_mix, bias_ffn;
+    LAYER bool bias_q, bias_k, bias_v, bias_o, bias_mix, bias_ffn, bias_w2;
     bool bias_logits;
     bool has_q, has_k, has_v, has_o; /* kind attention: true if the model has
                                         the projection */
@@ -271,9 +278,11 @@ struct Spec {
     double logits_scale;           /* 0: none */
     double logits_softcap;         /* 0: none */
     HeadType head;
-    PoolType head_pool;   /* HeadPool, HeadClassify: how the rows are pooled
-                             into one */
-    bool head_normalize;  /* HeadPool: the result is scaled to length 1 */
+    PoolType head_pool;   /* HeadPool, HeadClassify, HeadLogits: how the rows
+                             are pooled into one */
+    bool head_normalize;  /* HeadPool, HeadRows: rows of the result are scaled
+                             to length 1 */
+    Activation out_act;   /* the other heads: function of logits */
     int64_t head_classes; /* HeadClassify, HeadTokenClassify: number of
                              classes */
     bool class_bias;      /* the same heads: a bias is added for each class */
@@ -310,6 +319,20 @@ struct Spec {
     const char *layers; /* the patterns as text; NULL: there are none */
     SpecDtypes dtype;
     Arithmetic arithmetic;
+    int64_t query_length, query_token;     /* tokens of every query, 0: as many
+                                              as it has; the id that fills it */
+    bool query_attend;                     /* rows attend to these tokens */
+    bool query_cut;                        /* longer queries are cut */
+    int64_t query_prefix, document_prefix; /* id after the first token; -1:
+                                              none */
+    int64_t document_length; /* maximum tokens of a document; 0: max_len */
+    SpecIds document_skip;   /* tokens of a document without a row */
+    SpecIds score; /* HeadLogits: the result is this logit, less the second */
+    /* texts around the two of a pair, NULL: none; second NULL: the
+     * vocabulary's template is used instead */
+    struct attn_pair_texts pair;
+    SpecTexts prompts;   /* names, each before its text; NULL follows */
+    const char *prompt;  /* name of the default prompt; NULL: none */
     const char *weights; /* path as written; NULL: seeded random numbers */
     Pos weights_pos;
     SpecTexts unused; /* name patterns of tensors in the file that the model
@@ -375,6 +398,9 @@ static inline int spec_input_learned(const Spec *s)
 /* Returns true if a decoder layer starts with the final state of an encoder
  * layer. */
 bool spec_sourced(const Spec *s);
+/* Returns the text of a prompt; name NULL: of the default one. NULL: there is
+ * none. */
+const char *spec_prompt(const Spec *s, const char *name);
 /* Returns the Spec of a layer, counted from 0. */
 static inline const Spec *spec_layer(const Spec *s, Side side, int64_t layer)
 {
@@ -387,6 +413,8 @@ bool spec_is_parallel(const Spec *layer);
  * attention` counts as one layer. */
 typedef bool LayerTest(const Spec *layer, Side side);
 bool spec_any_layer(const Spec *s, Side side, LayerTest *fits);
+/* Returns true if queries are filled with tokens that no row attends to. */
+bool spec_hides_fill(const Spec *s);
 /* Returns true if a layer of the side has a mask with a prefix. */
 bool spec_has_prefix(const Spec *s, Side side);
 /* Returns the value of an integer field of the side, e.g. "d_ff", if it is the
@@ -412,6 +440,8 @@ bool spec_generates(const Spec *s);
  * spec_chat() returns the description, with "" for texts that are not given. */
 bool spec_chats(const Spec *s);
 struct attn_chat spec_chat(const Spec *s);
+/* Returns what becomes of a text of a task, ATTN_TASK_QUERY or _DOCUMENT. */
+struct attn_task spec_task(const Spec *s, int64_t task);
 /* Sets `ids` to the tokens that only end an answer and are never part of it:
  * start and pad. Returns their number. */
 int spec_unwritten(const Spec *s, int32_t ids[2]);

@@ -83,7 +83,14 @@ typedef struct {       /* words for an activation in specs */
     Activation other;  /* activation of the other factor in the gated form */
 } ActText;
 extern const ActText act_text[ActCount];
-typedef enum { PoolNone, PoolMean, PoolClass, PoolLast, PoolMax } PoolType;
+typedef enum {
+    PoolNone,
+    PoolMean,
+    PoolClass,
+    PoolLast,
+    PoolMax,
+    PoolSum
+} PoolType;
 typedef enum { EmbedScaleNone, EmbedScaleSqrt, EmbedScaleNumber } EmbedScale;
 /* embeddings that a product projects to d_model: none, the sum of all, or only
  * token embeddings */
@@ -109,11 +116,12 @@ typedef enum { SearchExact, SearchRecorded } SearchRule;
 typedef enum { PenaltyNone, PenaltyGnmt, PenaltyPower } PenaltyRule;
 typedef enum { ProcessLogits, ProcessLogProbabilities } ProcessRule;
 typedef enum { SplitCharacters, SplitSpaces } VocabSplit;
-/* arithmetic of products with integer weights */
+/* arithmetic of products with weights of fewer bits (arithmetic_reads()) */
 typedef enum {
     ArithmeticF32,
     ArithmeticInt8,
     ArithmeticInt15,
+    ArithmeticBf16Dp,
     Arithmetics
 } Arithmetic;
 

@@ -28,7 +28,7 @@ void estimate_next(Sweep *s, const Row *r)
         coefficients_read(s->arena, r->host, &s->speeds);
 }
 
-static const char *host_name(Arena *a, const Engine *e)
+const char *engine_host_name(Arena *a, const Engine *e)
 {
     Host host;
     Fault unused;
@@ -44,7 +44,7 @@ void estimate_row(const Sweep *s, Row *r, const Engine *e, const Setup *setup,
     Coefficients own = s->speeds;
     if (!s->estimates)
         return;
-    r->host = host_name(s->arena, e);
+    r->host = engine_host_name(s->arena, e);
     if (r->host && (!own.host || strcmp(r->host, own.host) != 0))
         coefficients_read(s->arena, r->host, &own);
     for (int i = 0; r->host && i < works->n; i++) {

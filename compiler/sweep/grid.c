@@ -83,7 +83,7 @@ EngineOptions variant_model(Arena *a, const SweepOptions *o, const Axes *axes,
     EngineOptions m = options_of(o, axes, v).model;
     VEC(const char *) sets = { 0 };
     m.spec = v->spec;
-    m.text = is_stdout(v->spec) ? o->model.text : NULL;
+    m.text = v->spec == o->text_of ? o->model.text : NULL;
     /* random weights, because a file would fit only one shape, and weights do
      * not affect the time */
     vec_push(a, &sets, "weights=");

@@ -161,7 +161,8 @@ static int report(Sweep *s, FILE *out, Output *svg)
                   "sweep that runs makes later ones better",
                   s->speeds.host);
     if (code)
-        error_at((Pos){ 0 }, "no variant could be made");
+        error_at((Pos){ 0 }, "no variant could be made: %s",
+                 s->rows.at[0].message);
     const int drawn = s->options->svg && !code ? write_svg(s, svg) : ExitDone;
     if (s->options->svg && code)
         output_cancel(svg);
@@ -181,6 +182,11 @@ static int run_and_report(Sweep *s, FILE *out)
     return code;
 }
 
+static void unmap(void *machine)
+{
+    munmap(machine, sizeof(Machine));
+}
+
 int sweep_run(const SweepOptions *o, FILE *out)
 {
     Sweep s = { .options = o,
@@ -192,6 +198,7 @@ int sweep_run(const SweepOptions *o, FILE *out)
                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (s.machine == MAP_FAILED)
         fail(ExitResource, "out of memory");
+    arena_owns(s.arena, s.machine, unmap);
     axes_read(s.arena, o, &s.axes);
     s.threads = most_threads(&s);
     read_columns(&s);
@@ -199,7 +206,6 @@ int sweep_run(const SweepOptions *o, FILE *out)
     for (int i = 0; i < s.variants.n; i++)
         vec_push(s.arena, &s.rows, ((Row){ .variant = &s.variants.at[i] }));
     const int code = run_and_report(&s, out);
-    munmap(s.machine, sizeof *s.machine);
     arena_free(s.arena);
     return code;
 }

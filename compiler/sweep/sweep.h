@@ -8,8 +8,11 @@
  *   -> text (sweep_print.c, sweep_csv.c, sweep_json.c; layers:
  * compare_layers.c), a picture (draw_sweep.c, draw_compare.c)
  *
+ * Beside it: what one model costs over N ranks (over_ranks.c).
+ *
  * In:  paths of specs, texts of --vary, columns, options of engine and bench.
- * Out: a table of the variants; an invalid one is a row with its error. */
+ * Out: a table of the variants; an invalid one is a row with its error.
+ * Other public header: over_ranks.h. */
 #ifndef ATTNC_SWEEP_H
 #define ATTNC_SWEEP_H
 
@@ -18,6 +21,7 @@
 typedef struct {
     const char *const *specs; /* paths of the specs */
     int nspecs;
+    const char *text_of;     /* the spec whose text is model.text; or NULL */
     const char *const *vary; /* texts of --vary, such as "h=4,8,16" */
     int nvary;
     bool predict;        /* runs nothing; predicts the times from the plans */

@@ -18,7 +18,7 @@
 typedef int Facts(const Sweep *s, const Variant *v, Row *r);
 
 typedef struct {
-    pid_t pid;
+    pid_t pid;    /* 0: it has not begun, or ended */
     int row;      /* pipe from which the row is read */
     int messages; /* file in memory that is the child's stderr */
 } Child;
@@ -52,27 +52,27 @@ static _Noreturn void no_child(void)
     fail(ExitResource, "sweep: no child process: %s", strerror(errno));
 }
 
-static Child start(const Sweep *s, const Row *r, Facts *facts)
+static void start(Child *c, const Sweep *s, const Row *r, Facts *facts)
 {
     int ends[2];
     const pid_t parent = getpid();
-    Child c = { .messages = memfd_create("attnc", MFD_CLOEXEC) };
-    if (c.messages < 0 || pipe2(ends, O_CLOEXEC) != 0)
+    c->messages = memfd_create("attnc", MFD_CLOEXEC);
+    if (c->messages < 0 || pipe2(ends, O_CLOEXEC) != 0)
         no_child();
     terminal_clear();
     fflush(NULL);
-    c.pid = fork();
-    if (c.pid == 0) {
+    c->row = ends[0];
+    const pid_t pid = fork();
+    if (pid == 0) {
         close(ends[0]);
-        run_child(s, r, facts, ends[1], c.messages, parent);
+        run_child(s, r, facts, ends[1], c->messages, parent);
     }
-    if (c.pid < 0)
-        no_child();
-    setpgid(c.pid, c.pid);
-    interrupt_takes(c.pid);
     close(ends[1]);
-    c.row = ends[0];
-    return c;
+    if (pid < 0)
+        no_child();
+    c->pid = pid;
+    setpgid(pid, pid);
+    interrupt_takes(pid);
 }
 
 /* Reads the row that the child sends. Returns false after a signal. */
@@ -97,7 +97,7 @@ static bool attend(const Child *c, Buffer *b)
 
 /* Waits for the child to end, after killing it if `kills` is set, and returns
  * its status. */
-static int ended(const Child *c, bool kills)
+static int ended(Child *c, bool kills)
 {
     int status = 0;
     if (kills)
@@ -106,7 +106,19 @@ static int ended(const Child *c, bool kills)
         ;
     kill(-c->pid, SIGKILL); /* also kills its children, such as a compiler */
     interrupt_leaves(c->pid);
+    c->pid = 0;
     return status;
+}
+
+static void leave_child(void *child)
+{
+    Child *c = child;
+    if (c->pid)
+        ended(c, true);
+    if (c->row >= 0)
+        close(c->row);
+    if (c->messages >= 0)
+        close(c->messages);
 }
 
 /* ---- messages ---- */
@@ -189,12 +201,13 @@ bool child_row(Sweep *s, Row *r, Facts *facts)
 {
     Arena *a = arena_new(); /* owns the row's text */
     Buffer b = { .arena = a };
-    const Child c = start(s, r, facts);
-    const bool whole = attend(&c, &b);
-    const int status = ended(&c, !whole);
-    const char *text = messages(a, c.messages);
-    close(c.row);
-    close(c.messages);
+    Child *c = arena_alloc(a, sizeof *c);
+    *c = (Child){ .row = -1, .messages = -1 };
+    arena_owns(a, c, leave_child);
+    start(c, s, r, facts);
+    const bool whole = attend(c, &b);
+    const int status = ended(c, !whole);
+    const char *text = messages(a, c->messages);
     if (whole && status == 0 && b.n > 0)
         take_row(s, r, &b, text);
     else if (whole)

@@ -88,7 +88,8 @@ static const char *get_bound(const Row *r, int which)
  * NAN if the layer does not mix rows. */
 static double get_mixing(const Row *r, int at)
 {
-    const bool mixes = r->state != RowRefused && *r->mixing.complexity;
+    const bool mixes = r->state != RowRefused && r->mixing.complexity
+                    && *r->mixing.complexity;
     double value;
     memcpy(&value, (const char *)&r->mixing + at, sizeof value);
     return mixes ? value : NAN;
@@ -97,7 +98,8 @@ static double get_mixing(const Row *r, int at)
 static const char *get_complexity(const Row *r, int which)
 {
     (void)which;
-    return r->state == RowRefused ? "" : r->mixing.complexity;
+    const bool mixes = r->state != RowRefused && r->mixing.complexity;
+    return mixes ? r->mixing.complexity : "";
 }
 
 static double get_exponent(const Row *r, int which)

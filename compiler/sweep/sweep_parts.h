@@ -228,6 +228,9 @@ void estimate_begin(Sweep *s);
  * planned model. */
 void estimate_row(const Sweep *s, Row *r, const Engine *e, const Setup *setup,
                   const Works *works);
+/* Returns the name of the host for which the engine generates code; NULL: it is
+ * unknown. */
+const char *engine_host_name(Arena *a, const Engine *e);
 /* Reads the coefficients of the row's host, unless coefficients have been set.
  * Later rows have the same host. */
 void estimate_next(Sweep *s, const Row *r);

@@ -227,14 +227,13 @@ static void quantize_x(const TaskRun *r, int64_t rows)
                           int64_t, int64_t);
     const int64_t k = r->m->shape.k;
     const Node *x = node_at(r->m->plan, task_node(r->m)->in[0]);
-    const bool two = elem_arithmetic(x->type.elem) == ArithmeticInt15;
-    void *at = kernel_find(&r->m->plan->target,
-                           two ? "quantize_rows_int15" : "quantize_rows_int8");
+    const RowFormat *f = &row_formats[elem_arithmetic(x->type.elem)];
+    void *at = kernel_find(&r->m->plan->target, f->kernel);
     Quantize *quantize;
     memcpy(&quantize, &at, sizeof at);
-    quantize((uint8_t *)r->x, r->ldx * (int64_t)sizeof *r->x,
+    quantize((uint8_t *)r->x, r->ldx * (int64_t)sizeof *r->x / f->bytes,
              random_floats(r->arena, rows * k, 16), k, rows, k,
-             dtype_stored(DtypeInt8, k));
+             dtype_stored(f->groups, k));
 }
 
 static bool run_begin(void *with, Fault *why)

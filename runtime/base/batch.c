@@ -226,7 +226,7 @@ ATTN_API int64_t attn_batch_bytes(const struct attn_model *m,
     struct batch_room unused;
     if (!b)
         return ATTN_ERROR_NULL;
-    int wrong = attn_check_parallel(b->parallel);
+    int wrong = attn_check_parallel(m, b->parallel);
     if (wrong)
         return wrong;
     if (b->rows < 0 || b->rows > ATTN_MOST)

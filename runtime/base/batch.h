@@ -1,7 +1,7 @@
 /* batch.h: the arguments of one call of a model: sequences of rows, the pages
  * of their keys and values, and the caller's threads.                       */
-#ifndef ATTN_BATCH_1
-#define ATTN_BATCH_1
+#ifndef ATTN_BATCH_2
+#define ATTN_BATCH_2
 
 #include <stdint.h>
 
@@ -25,6 +25,8 @@ struct attn_parallel {
     void (*run)(void *pool, int64_t parts,
                 void (*part)(void *arg, int64_t part, int64_t parts),
                 void *arg);
+    const struct attn_comm *comm; /* the processes that divide the model, of
+                                   * attnc compile --ranks; NULL: one */
 };
 
 /* The batch of one call: sequences of any lengths, concatenated without
@@ -52,7 +54,8 @@ struct attn_batch {
     int64_t pool_pages[ATTN_CACHES], sources;
     const int32_t *prefix; /* [sequences] masking prefix: length of the part
                             * that all rows of the sequence can see; NULL:
-                            * none */
+                            * none. head.query.attend false: only that part is
+                            * visible; NULL: all rows */
     const int32_t *types;  /* [rows] token types; NULL: all 0 */
     const float *input;    /* rows of numbers, for a model that reads them
                             * instead of ids; unlike the output, without rows

@@ -20,6 +20,7 @@ static const char *const check_texts[] = {
     "the model's results are not finite: check the weights",
     "the vocabulary has no template for pairs of texts",
     "a number of rows or sequences other than the one that the code is for",
+    "a number of ranks other than the one that the code is for",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 
@@ -71,10 +72,28 @@ ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
     return 0;
 }
 
-ATTN_API int attn_check_parallel(const struct attn_parallel *p)
+/* Checks the number of ranks; the model divides itself among no other. */
+static int check_comm(const struct attn_model *m, const struct attn_comm *comm)
+{
+    if (!comm)
+        return 0;
+#if ATTN_HAS_RANKS
+    if (comm->ranks == m->fixed_ranks && comm->rank >= 0
+        && comm->rank < comm->ranks)
+        return comm->gather && comm->reduce ? 0 : ATTN_ERROR_NULL;
+#endif
+    (void)m;
+    return ATTN_ERROR_RANKS;
+}
+
+ATTN_API int attn_check_parallel(const struct attn_model *m,
+                                 const struct attn_parallel *p)
 {
     if (!p)
         return 0;
+    const int wrong = check_comm(m, p->comm);
+    if (wrong)
+        return wrong;
     if (p->parts > 1 && !p->run)
         return ATTN_ERROR_NULL;
     return attn_check_count(p->parts, 0, ATTN_MOST);

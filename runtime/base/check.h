@@ -11,7 +11,8 @@ ATTN_API int attn_check_ids(const int32_t *ids, int64_t n, int64_t vocab);
  * `longest`, and that start[n] is `rows`. */
 ATTN_API int attn_check_starts(const int32_t *start, int64_t n, int64_t rows,
                                int64_t longest);
-ATTN_API int attn_check_parallel(const struct attn_parallel *p);
+ATTN_API int attn_check_parallel(const struct attn_model *m,
+                                 const struct attn_parallel *p);
 /* Checks that a batch has the lengths for which the model was compiled. The
  * tables of the batch must be valid. `learned` is the number of rows that each
  * source sequence lacks. */

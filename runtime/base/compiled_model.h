@@ -1,7 +1,7 @@
 /* compiled_model.h: a compiled model (its kind, sizes and functions), and the
  * errors that all functions return. */
-#ifndef ATTN_MODEL_2
-#define ATTN_MODEL_2
+#ifndef ATTN_MODEL_3
+#define ATTN_MODEL_3
 
 #include "batch.h"
 
@@ -35,7 +35,8 @@ enum {
     ATTN_ERROR_FINITE = -14,  /* logits that are not finite, often because
                                  weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
-    ATTN_ERROR_FIXED = -16    /* not the compiled-in rows or sequences */
+    ATTN_ERROR_FIXED = -16,   /* not the compiled-in rows or sequences */
+    ATTN_ERROR_RANKS = -17    /* not the compiled-in number of ranks */
 };
 /* Maximum number of rows, sequences, tokens or threads. */
 enum { ATTN_MOST = (1 << 29) - 1 };
@@ -74,6 +75,7 @@ struct attn_model {
      * sequence (including the class token) or of a query; new rows of decode;
      * keys that these rows attend to; sequences. */
     int64_t fixed_source, fixed_target, fixed_keys, fixed_batch;
+    int64_t fixed_ranks;    /* processes that divide the model; 0: one */
     int64_t output_columns; /* numbers per result row */
     int64_t output_pooled;  /* 1: the result has one row per sequence */
     int64_t weights_bytes;  /* size of the packed weights */

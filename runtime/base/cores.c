@@ -28,29 +28,75 @@ ATTN_API int64_t attn_cores_granted(const char *cpu_max)
 }
 
 #ifdef __linux__
-/* Returns the smallest grant of the process's control group and of the groups
- * above it; 0: no limit. */
+enum { CORES_PATH = 4096 };
+
+/* Returns the grant of a group in this folder; 0: no limit. cpu.max is a file
+ * of version 2; version 1 has a file for each of its numbers, and -1 us is no
+ * limit. */
+static int64_t cores_of_folder(const char *folder)
+{
+    char path[CORES_PATH + 128], grant[64], period[24];
+    snprintf(path, sizeof path, "%s/cpu.max", folder);
+    if (cores_line(path, grant, sizeof grant))
+        return attn_cores_granted(grant);
+    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
+    if (!cores_line(path, grant, sizeof grant - sizeof period))
+        return 0;
+    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
+    if (!cores_line(path, period, sizeof period))
+        return 0;
+    strcat(grant, period);
+    return attn_cores_granted(grant);
+}
+
+/* Returns where the groups of a line of /proc/self/cgroup are, such as
+ * "4:cpu,cpuacct:/a" or, in version 2, "0::/a": a folder below the mount point.
+ * NULL: the line is of a controller that limits no cores. */
+static const char *cores_hierarchy(const char *line)
+{
+    const char *at = strchr(line, ':');
+    if (!at || strncmp(line, "0::", 3) == 0)
+        return at ? "" : NULL;
+    for (at++; *at && *at != ':'; at += *at == ',') {
+        const size_t n = strcspn(at, ",:");
+        if (n == 3 && strncmp(at, "cpu", n) == 0)
+            return "/cpu";
+        at += n;
+    }
+    return NULL;
+}
+
+ATTN_API int64_t attn_cores_of_groups(const char *groups, const char *mount)
+{
+    char line[CORES_PATH], folder[CORES_PATH + 64];
+    int64_t least = 0;
+    FILE *f = fopen(groups, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *hierarchy = cores_hierarchy(line);
+        char *group = strchr(line, '/');
+        if (!hierarchy || !group)
+            continue;
+        group[strcspn(group, "\n")] = '\0';
+        char *end = group + strlen(group);
+        while (end) {
+            *end = '\0';
+            snprintf(folder, sizeof folder, "%s%s%s", mount, hierarchy, group);
+            const int64_t n = cores_of_folder(folder);
+            if (n > 0 && (n < least || least == 0))
+                least = n;
+            end = strrchr(group, '/');
+        }
+    }
+    if (f)
+        fclose(f);
+    return least;
+}
+
+/* Returns the smallest grant of the process's control groups and of the groups
+ * above them; 0: no limit. */
 static int64_t cores_of_group(void)
 {
-    enum { BYTES = 4096 };
-    char line[BYTES], path[BYTES + 64];
-    int64_t least = 0;
-    if (!cores_line("/proc/self/cgroup", line, sizeof line)
-        || strncmp(line, "0::/", 4) != 0)
-        return 0;
-    char *group = line + 3;
-    group[strcspn(group, "\n")] = '\0';
-    for (char *end = group + strlen(group); end; end = strrchr(group, '/')) {
-        char grant[64];
-        *end = '\0';
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
-        if (!cores_line(path, grant, sizeof grant))
-            continue;
-        const int64_t n = attn_cores_granted(grant);
-        if (n > 0 && (n < least || least == 0))
-            least = n;
-    }
-    return least;
+    return attn_cores_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
 }
 
 /* Returns the first processor of the core to which `cpu` belongs. */

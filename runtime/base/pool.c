@@ -3,8 +3,9 @@
  * its own part.
  *
  * An idle thread polls for work for 50 us, then sleeps on a futex (on systems
- * without one, on a condition variable). So it stays awake between the steps of
- * a model, and costs nothing while the model waits for its next input. */
+ * without one, and with -DATTNC_NO_FUTEX, on a condition variable). So it stays
+ * awake between the steps of a model, and costs nothing while the model waits
+ * for its next input. */
 #include "system.h"
 
 #include "pool.h"
@@ -34,7 +35,7 @@ struct attn_pool {
     atomic_uint waiting; /* 1: the caller sleeps until left is 0 */
     _Alignas(POOL_LINE) atomic_int busy;
     atomic_int closing;
-#ifndef __linux__
+#ifndef ATTN_FUTEX
     pthread_mutex_t mutex;
     pthread_cond_t changed;
 #endif
@@ -42,7 +43,7 @@ struct attn_pool {
 
 /* ---- waiting ---- */
 
-#ifdef __linux__
+#ifdef ATTN_FUTEX
 static void pool_sleep(struct attn_pool *p, atomic_uint *word, unsigned seen)
 {
     (void)p;
@@ -224,7 +225,7 @@ ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
     if (!p)
         return NULL;
     memset(p, 0, sizeof *p);
-#ifndef __linux__
+#ifndef ATTN_FUTEX
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->changed, NULL);
 #endif
@@ -238,7 +239,9 @@ ATTN_API struct attn_pool *attn_pool_open(int64_t threads)
     pthread_attr_destroy(&attributes);
     if (error)
         p->refused = strerror(error);
-    p->parallel = (struct attn_parallel){ p->started + 1, p, pool_run };
+    p->parallel.parts = p->started + 1;
+    p->parallel.pool = p;
+    p->parallel.run = pool_run;
     return p;
 }
 
@@ -250,7 +253,7 @@ ATTN_API void attn_pool_close(struct attn_pool *p)
     pool_announce(p);
     for (int64_t i = 0; i < p->started; i++)
         pthread_join(p->thread[i], NULL);
-#ifndef __linux__
+#ifndef ATTN_FUTEX
     pthread_cond_destroy(&p->changed);
     pthread_mutex_destroy(&p->mutex);
 #endif

@@ -33,5 +33,12 @@ ATTN_API int64_t attn_cores(void);
 /* Returns the number of processors that the text of a cpu.max file grants; 0:
  * no limit. */
 ATTN_API int64_t attn_cores_granted(const char *cpu_max);
+#ifdef __linux__
+/* Returns the smallest number of processors that a control group in the file
+ * `groups`, such as /proc/self/cgroup, grants, or a group above one; 0: no
+ * limit. The groups of version 2 are folders below `mount`, those of version 1
+ * folders below `mount`/cpu. */
+ATTN_API int64_t attn_cores_of_groups(const char *groups, const char *mount);
+#endif
 
 #endif

@@ -8,6 +8,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,9 +21,13 @@
 #include <time.h>
 #include <unistd.h>
 #ifdef __linux__
-#include <linux/futex.h>
 #include <sched.h>
+#ifndef ATTNC_NO_FUTEX
+#define ATTN_FUTEX /* without this, idle threads wait on a condition variable \
+                    */
+#include <linux/futex.h>
 #include <sys/syscall.h>
+#endif
 #endif
 #if !defined __STDC_NO_ATOMICS__ && !defined __TINYC__
 #define ATTN_ATOMICS /* without this there is only one thread */

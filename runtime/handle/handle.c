@@ -33,12 +33,9 @@ struct attn_handle {
     int64_t input, output;                /* maximum lengths of input and
                                            * output, in tokens or rows */
     int64_t beam, text; /* maximum hypotheses, and bytes of a text */
-#if ATTN_IN_ATTNC
-    const struct attn_engine *engine;
-#endif
-    void *tokens; /* block for ids and scores; its size depends on the
-                   * vocabularies */
-    int64_t most; /* maximum ids per text */
+    void *tokens;       /* block for ids and scores; its size depends on the
+                         * vocabularies */
+    int64_t most;       /* maximum ids per text */
     int32_t *ids, *target_ids; /* target_ids are token types in a model that
                                 * only encodes */
     float *scores;             /* scores of a target's tokens */
@@ -133,9 +130,6 @@ static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
     h->model = m;
     h->why[0] = '\0';
     h->parallel = to->parallel;
-#if ATTN_IN_ATTNC
-    h->engine = to->engine;
-#endif
     if (to->threads < 0 || to->threads > HANDLE_THREADS)
         return handle_fail(h, ATTN_ERROR_OPTION, "threads: 0 to %d are taken",
                            HANDLE_THREADS);
@@ -145,7 +139,10 @@ static int handle_take_sizes(struct attn_handle *h, const struct attn_model *m,
         h->threads.run = handle_run;
         h->parallel = &h->threads;
     }
-    if (attn_check_parallel(to->parallel) != 0)
+    const int apart = attn_check_parallel(m, to->parallel);
+    if (apart == ATTN_ERROR_RANKS)
+        return handle_fail(h, apart, "parallel: %s", attn_error_text(apart));
+    if (apart != 0)
         return handle_fail(h, ATTN_ERROR_OPTION,
                            "parallel: parts below 0, or no function");
     const int wrong = handle_sizes(h, to);
@@ -171,11 +168,7 @@ static int handle_size(struct attn_handle *h, const char *name, int64_t given,
 
 static void handle_lay_out(struct attn_handle *h, struct attn_memory *at)
 {
-#if ATTN_IN_ATTNC
-    h->bound = h->engine->bound;
-#else
     h->bound = attn_take(at, h->model->bound_bytes, 1);
-#endif
 #if ATTN_HAS_TEXT
     h->piece = attn_take(at, HANDLE_PIECE, 1);
 #endif
@@ -199,16 +192,6 @@ ATTN_API int64_t attn_memory(const struct attn_model *m,
 
 /* ---- open ---- */
 
-#if ATTN_IN_ATTNC
-static int handle_weights(struct attn_handle *h, const char *path,
-                          int64_t unchecked)
-{
-    (void)path, (void)unchecked;
-    h->source = h->engine->source;
-    h->target = h->engine->target;
-    return 0;
-}
-#else
 /* Opens weights and vocabularies; if `path` is NULL, the weights are those
  * inside the C file. Returns 0 or an error. */
 static int handle_weights(struct attn_handle *h, const char *path,
@@ -237,7 +220,6 @@ static int handle_weights(struct attn_handle *h, const char *path,
 #endif
     return 0;
 }
-#endif
 
 /* Returns the bytes that the tokenizers need for the longest text, or an error.
  * Sets h->most to the maximum number of ids of a text. */

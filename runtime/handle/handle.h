@@ -8,15 +8,6 @@
 struct attn_handle; /* used by one thread at a time; every thread can open its
                      * own */
 
-#if ATTN_IN_ATTNC
-struct attn_search_options;
-struct attn_engine { /* a model that attnc has opened */
-    void *bound;
-    const void *source, *target; /* vocabularies, or NULL */
-    const struct attn_search_options *search;
-};
-#endif
-
 struct attn_open_options { /* options; if all are 0, the limits are those of the
                             * model and its spec */
     int64_t threads;       /* number of threads; 0: 1. More than 1 needs a C
@@ -30,9 +21,6 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
     int64_t unchecked;  /* 1: do not compare the weights with their hash, so
                          * that they are read from disk only when they are first
                          * used */
-#if ATTN_IN_ATTNC
-    const struct attn_engine *engine; /* instead of a file with weights */
-#endif
 };
 
 /* Receives the text of an answer as it grows. Any return value but 0 ends the

@@ -65,6 +65,26 @@ static int64_t handle_stream_size(const struct attn_handle *h,
     return attn_stream_bytes(h->model, o, n, tokens, 1);
 }
 
+/* Returns the request of one pair. */
+static struct attn_score_request
+handle_score(const struct attn_handle *h, const struct attn_search_options *o,
+             const struct attn_score_pair *pair)
+{
+    return (struct attn_score_request){
+        .model = h->model,
+        .bound = h->bound,
+        .start = o->start,
+        .prefix = o->prefix,
+        .prefix_n = o->prefix_n,
+        .pair = pair,
+        .pairs = 1,
+        .parallel = h->parallel,
+        .memory = h->work,
+        .bytes = h->work_bytes,
+        .log_probability = h->scores,
+    };
+}
+
 static int64_t handle_work(const struct attn_handle *h)
 {
     const struct attn_model *m = h->model;
@@ -81,11 +101,12 @@ static int64_t handle_work(const struct attn_handle *h)
     o.sampling.temperature = 1.0f;
     bytes = attn_max(bytes, attn_search_bytes(m, &o, 1, h->input, h->input));
     bytes = attn_max(bytes, handle_stream_size(h, &o, h->input));
-    return attn_max(bytes,
-                    attn_score_bytes(m, h->input,
-                                     attn_min(h->output + 1, m->max_target)
-                                         + o.prefix_n,
-                                     h->parallel));
+    const struct attn_score_pair pair = {
+        .source_n = h->input,
+        .target_n = attn_min(h->output + 1, m->max_target),
+    };
+    const struct attn_score_request r = handle_score(h, &o, &pair);
+    return attn_max(bytes, attn_score_bytes(&r));
 }
 
 /* ---- search ---- */
@@ -435,26 +456,18 @@ static int handle_probability(struct attn_handle *h, const int32_t *source,
     if (target_n < 1 || target_n > most)
         return handle_longer(h, "tokens of the target, the end counted",
                              target_n, most);
-    const struct attn_score_request r = {
-        .model = m,
-        .bound = h->bound,
-        .start = o.start,
-        .prefix = o.prefix,
-        .prefix_n = o.prefix_n,
-        .source = source,
-        .source_n = n,
-        .target = target,
-        .target_n = target_n,
-        .parallel = h->parallel,
-        .memory = h->work,
-        .bytes = h->work_bytes,
+    const struct attn_score_pair pair = {
+        .source = source, .source_n = n, .target = target, .target_n = target_n
     };
-    wrong = attn_score_pair(&r, h->scores);
+    const struct attn_score_request r = handle_score(h, &o, &pair);
+    wrong = attn_score_pairs(&r);
     if (wrong)
         return handle_refuse(h, wrong);
     *log_probability = 0.0;
     for (int64_t i = 0; i < target_n; i++)
         *log_probability += (double)h->scores[i];
+    if (isnan(*log_probability))
+        return handle_refuse(h, ATTN_ERROR_FINITE);
     return 0;
 }
 

@@ -39,6 +39,18 @@ OPTION(LINES | PROMPT | ENCODE | NUMBERS, Lines, Int, "--max-input", "N",
     Settings, max_input, 1, MOST, 0, "cut longer inputs to this many tokens")
 OPTION(ENCODE, Lines, Flag, "--pairs", NULL,
     Encode, pairs, 0, 0, 0, "lines are pairs, TEXT tab TEXT, as for a reranker")
+OPTION(ENCODE, Lines, Text, "--prompt-name", "NAME",
+    Encode, prompt_name, 0, 0, 0,
+    "begin lines with this prompt of the spec")
+PROGRAM_OPTION(ENCODE, Lines, Text, "--task", "NAME",
+    Encode, task_name, 0, 0, 0,
+    "lines are queries or documents: query, document")
+OPTION(LINES | ENCODE | NUMBERS, Lines, Text, "--shard", "I/N",
+    Shard, shard, 0, 0, 0, "answer a part of the lines, into a file of its own")
+OPTION(LINES | ENCODE | NUMBERS, Lines, Flag, "--resume", NULL,
+    Shard, resume, 0, 0, 0, "--shard: go on after a run that was ended")
+PROGRAM_OPTION(LINES | ENCODE | NUMBERS, Lines, Out, "-o", "FILE",
+    Shard, output, 0, 0, 0, "--shard: the file is FILE.I-of-N")
 PROGRAM_OPTION(SCORE, Lines, Flag, "--score", NULL,
     Program, score, 0, 0, 0,
     "print the log-probability of lines INPUT tab OUTPUT")
@@ -113,6 +125,14 @@ OPTION(ALL, Code, Int, "--threads", "N",
     "number of threads; default: one per physical core")
 PROGRAM_OPTION(ALL, Code, Flag, "--no-check", NULL,
     Program, unchecked, 0, 0, 0, "do not check the hash of the weights")
+PROGRAM_OPTION(ALL, Code, Int, "--rank-timeout", "S",
+    Program, rank_timeout, 1, 1e6, 60,
+    "end all ranks if one waits for another for S seconds")
+PROGRAM_OPTION(ALL, Lines, Text, "--input", "FILE",
+    Program, input, 0, 0, 0, "read lines from this file, not from stdin")
+PROGRAM_OPTION(ALL, Code, Flag, "--collectives", NULL,
+    Program, collectives, 0, 0, 0,
+    "gather by MPI's collectives, not by shared memory")
 PROGRAM_OPTION(ALL, General, Flag, "--help", NULL,
     Program, help, 0, 0, 0, "print this text")
 PROGRAM_OPTION(ALL, General, Flag, "--version", NULL,

@@ -48,6 +48,7 @@ static void *program_grow(struct program *p, struct room *r, int64_t bytes)
 /* Frees all memory of the program, except the model's. */
 static void program_free(struct program *p)
 {
+    shard_stop(p);
     free(p->items.at);
     free(p->types.at);
     free(p->work.at);
@@ -56,5 +57,6 @@ static void program_free(struct program *p)
     free(p->prefix.at);
     free(p->suppressed.at);
     free(p->turn.at);
+    free(p->frame.at);
     free(p->in.buffer);
 }

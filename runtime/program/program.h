@@ -14,6 +14,7 @@
 #include "runtime/core.h"
 #include "runtime/options/search_settings.h"
 #include "runtime/text/input_lines.h"
+#include "runtime/text/shard_record.h"
 
 enum {
     PROGRAM_PARTS = 32,  /* maximum parts per batch */
@@ -38,6 +39,21 @@ enum {
     TOKENS_BEGUN  /* the continuation of an earlier text */
 };
 
+struct shard_files { /* files of --shard */
+    struct attn_shard r;
+    char *output, *part, *path; /* answers when complete, and until then; the
+                                 * record */
+    char *options;              /* those that change answers */
+    char *text;                 /* the record as it was, n bytes */
+    int64_t n;
+    int answers, record; /* descriptors */
+    int64_t per;         /* parts of a question: 3 for attention, else 1 */
+    int64_t rows;        /* of the question that is skipped */
+    uint64_t input;      /* hash of the lines so far */
+    bool checked;        /* they are those of the blocks answered before */
+    bool failed;         /* they are not: nothing more is answered */
+};
+
 struct program {
     const char *name; /* name of the program, argv[0] */
     const struct attn_model *m;
@@ -53,11 +69,16 @@ struct program {
     uint64_t given; /* given options, as bits by row of program_option */
     struct attn_settings set;
     struct program_list stop, suppress;
-    const char *prompt, *save_state, *load_state, *system;
-    int64_t tokens, seed, threads;
+    const char *prompt, *save_state, *load_state, *system, *prompt_name;
+    const char *task_name; /* of --task; NULL: none */
+    int64_t tokens, seed, threads, rank_timeout;
+    const char *shard, *output; /* these two and `resume` change no answer */
+    bool resume;
     bool ids, pairs, quiet, score, chat, unchecked, help, version;
+    bool collectives; /* this and `input`: of ranks */
+    const char *input;
 #if ATTN_IN_ATTNC
-    bool json;
+    bool json, npy;
     struct answering *of; /* the engine that built the model */
 #endif
     /* lines */
@@ -78,15 +99,24 @@ struct program {
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
     struct room types; /* token types of the items, for --pairs */
-    int64_t more;      /* ids of a pair in addition to those of its texts */
+    int64_t more; /* ids in addition to those of a line: of a pair, a prompt */
+    const char *before; /* text that precedes each line; NULL: none */
+    int64_t task;       /* one of ATTN_TASK_NONE etc. */
+    int32_t task_given[PROGRAM_PARTS]; /* tokens of each part that rows attend
+                                        * to */
+    struct room frame;                 /* [frame_n] ids that end all inputs */
+    int64_t frame_n;
     struct attn_pool *pool;
     const struct attn_parallel *parallel; /* threads for calls; NULL: one */
+#if ATTN_HAS_RANKS
+    struct attn_parallel divided; /* the same, and the ranks */
+#endif
+    struct shard_files own;
 };
 
 struct score_pair { /* ids of an input, and of an output including its end
-                     * token */
-    int32_t *ids, *target;
-    int64_t n, target_n;
+                     * token, in p->items */
+    int64_t at, n, target, target_n;
 };
 
 enum { OPTION_FLAG, OPTION_WHOLE, OPTION_REAL, OPTION_TEXT, OPTION_LIST };

@@ -81,8 +81,30 @@ static int program_line(struct program *p, int wait, const char **text,
     return state;
 }
 
+/* Rejects a start by mpirun -n N: the processes would read the same stdin, or
+ * all but one wait for a stdin that MPICH leaves open. A file as stdin was
+ * given to this process alone, because mpirun forwards its own by a pipe. Rank
+ * 0 prints the message; the others read nothing and succeed, because after an
+ * error mpirun could end rank 0 before it prints. */
+static void program_check_alone(struct program *p)
+{
+    struct stat st;
+    int64_t rank, ranks;
+
+    if (p->shard || p->m->fixed_ranks > 1 || !attn_mpi_place(&rank, &ranks)
+        || ranks == 1 || (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode)))
+        return;
+    p->in.over = true;
+    if (rank == 0)
+        program_fail(p, 2,
+                     "mpirun started %lld processes of a program for one: give "
+                     "--shard=mpi -o FILE, or compile it with --ranks=%lld",
+                     (long long)ranks, (long long)ranks);
+}
+
 static void program_open_lines(struct program *p)
 {
+    program_check_alone(p);
     p->in.ending = '\n';
     p->in.buffer = malloc(ATTN_LINE + 1);
     if (!p->in.buffer)

@@ -2,10 +2,15 @@
 
 #if ATTN_HAS_THREADS
 /* Opens a pool of p->threads threads or, if that is negative, of one per
- * physical core. */
+ * physical core; ranks share these cores. */
 static void program_threads(struct program *p)
 {
-    const int64_t threads = p->threads < 0 ? attn_cores() : p->threads;
+#if ATTN_HAS_RANKS
+    const int64_t by_default = 1;
+#else
+    const int64_t by_default = attn_cores();
+#endif
+    const int64_t threads = p->threads < 0 ? by_default : p->threads;
 
     if (threads < 2)
         return;
@@ -31,14 +36,24 @@ static int program_main(int argc, char **argv)
     p.name = argc > 0 ? argv[0] : model.name;
     p.m = &model;
     p.file = embedded_weights(&p.bytes);
-    if (program_words(&p, argc - 1, argv + 1) && p.status == 0) {
-        if (p.path)
+#if ATTN_HAS_RANKS
+    program_mpi(&p, &argc, &argv);
+#endif
+    if (p.status == 0 && program_words(&p, argc - 1, argv + 1)
+        && p.status == 0) {
+#if ATTN_HAS_RANKS
+        mpi_begin(&p);
+#endif
+        if (p.status == 0 && p.path)
             p.file = program_map(&p, p.path, &p.bytes);
         if (p.status == 0 && p.file)
             program_weights(&p);
 #if ATTN_HAS_THREADS
         if (p.status == 0)
             program_threads(&p);
+#endif
+#if ATTN_HAS_RANKS
+        mpi_ready(&p);
 #endif
         if (p.status == 0)
 #if ATTN_HAS_SEARCH
@@ -47,6 +62,9 @@ static int program_main(int argc, char **argv)
             program_run(&p);
 #endif
     }
+#if ATTN_HAS_RANKS
+    mpi_end(&p);
+#endif
 #if ATTN_HAS_THREADS
     attn_pool_close(p.pool);
 #endif

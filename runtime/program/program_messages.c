@@ -13,6 +13,11 @@ static void program_fail(struct program *p, int code, const char *fmt, ...)
     va_end(ap);
     fputc('\n', stderr);
     p->status = code;
+#if ATTN_HAS_RANKS
+    va_start(ap, fmt);
+    vsnprintf(p->why, sizeof p->why, fmt, ap);
+    va_end(ap);
+#endif
 }
 
 /* Prints "NAME: warning: ...". */

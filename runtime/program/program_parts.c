@@ -65,6 +65,8 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
     const int64_t before = p->m->kind == ATTN_ATTENTION ? p->parts : p->ended;
     int64_t n = 0;
 
+    if (shard_skips(p, line, bytes, is_long))
+        return;
     if (blocks && bytes == 0 && before == 0 && p->n == 0 && !p->refused)
         return; /* skip empty lines before the first block */
     const int64_t taken = attn_min(bytes, ATTN_LINE);
@@ -107,6 +109,12 @@ static int program_read(struct program *p, int64_t most)
         const int open = p->refused || p->n > p->start[p->parts] * p->width;
         if (most != 3 && !open && p->n >= PROGRAM_ROWS * p->width)
             break;
+        if (p->parts > 0 && shard_block_ends(p))
+            break;
+#if ATTN_IN_ATTNC
+        if (p->parts > 0 && batch_is_large(p))
+            break;
+#endif
         state = program_line(p, p->parts == 0 || open || most == 3, &text, &n);
         if (state == LINE_WAIT || state == LINE_END)
             break;
@@ -126,6 +134,8 @@ static void program_run(struct program *p)
     program_open_lines(p);
     if (p->status == 0)
         program_prepare(p);
+    if (p->status == 0)
+        shard_start(p);
     if (p->status != 0)
         return;
 #if ATTN_HAS_FIXED
@@ -140,6 +150,8 @@ static void program_run(struct program *p)
         program_answer(p);
         if (p->status <= 3)
             program_flush(p, stdout);
+        shard_answered(p);
     }
+    shard_end(p);
     program_finish(p);
 }

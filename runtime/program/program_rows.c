@@ -11,11 +11,79 @@ static int program_use(struct program *p)
     return p->m->input_width > 0 ? ATTN_FOR_NUMBERS : ATTN_FOR_ENCODE;
 }
 
-/* Checks that the vocabulary has the template that --pairs needs. */
+#if ATTN_HAS_TEXT
+/* Finds the prompt that precedes each line: that of --prompt-name, else the
+ * spec's default. Ids have none; pairs have one only by name. */
+static void program_find_prompt(struct program *p)
+{
+    const char *const *prompts = prompts_of_spec;
+    const char *name = p->prompt_name ? p->prompt_name : default_prompt_of_spec;
+    const void *block = p->source.block;
+    bool expected = true;
+
+    if (p->prompt_name && (p->ids || p->pairs)) {
+        program_fail(p, 2,
+                     "--prompt-name can't be combined with --ids or "
+                     "--pairs");
+        return;
+    }
+#if ATTN_HAS_TASKS
+    if (p->task && !p->prompt_name) {
+        name = p->task == ATTN_TASK_QUERY ? "query" : "document";
+        expected = false;
+    }
+#endif
+    if (!block || !name || !*name || p->ids || p->pairs)
+        return;
+    for (int64_t i = 0; prompts[i] && !p->before; i += 2)
+        if (!strcmp(prompts[i], name))
+            p->before = prompts[i + 1];
+    if (p->before)
+        p->more = attn_vocab_most_ids(block, (int64_t)strlen(p->before))
+                - attn_vocab_most_ids(block, 0);
+    else if (expected)
+        program_fail(p, 2, "--prompt-name is no name of the spec's prompts");
+}
+
+/* Returns the line with the prompt before it, and its size; NULL if memory ran
+ * out. */
+static const char *program_prompted(struct program *p, const char *line,
+                                    int64_t *bytes)
+{
+    const int64_t n = (int64_t)strlen(p->before);
+    char *text = program_grow(p, &p->turn, n + *bytes + 1);
+
+    if (!text)
+        return NULL;
+    memcpy(text, p->before, (size_t)n);
+    memcpy(text + n, line, (size_t)*bytes);
+    *bytes += n;
+    return text;
+}
+
+#endif
+/* Finds the prompt, and checks that the vocabulary has the template that
+ * --pairs needs. */
 static void program_prepare(struct program *p)
 {
+#if ATTN_HAS_TEXT
+#if ATTN_HAS_TASKS
+    task_find(p);
+#endif
+    program_find_prompt(p);
+#if ATTN_HAS_TASKS
+    if (p->task)
+        p->more += attn_task_room(&tasks_of_spec[p->task]);
+#endif
+#endif
     if (!p->pairs)
         return;
+#if ATTN_HAS_TASKS
+    if (p->source.block && pair_of_spec.second) {
+        p->more = pair_room(p);
+        return;
+    }
+#endif
 #if ATTN_HAS_TEXT
     const void *block = p->source.block;
     if (block && attn_vocab_most_pair_ids(block, 0) < 0)
@@ -79,6 +147,10 @@ static int64_t program_pair(struct program *p, const char *line, int64_t bytes,
 
     if (!tab)
         return -1;
+#if ATTN_HAS_TASKS
+    if (pair_of_spec.second)
+        return pair_one_text(p, line, tab, bytes, ids);
+#endif
     const int64_t left = tab - line, right = bytes - left - 1;
     const int64_t need = attn_vocab_encode_bytes(block, attn_max(left, right));
     char *memory = program_grow(p, &p->work, attn_max(need, 1));
@@ -100,8 +172,18 @@ static int64_t program_question(struct program *p, const char *line,
 #if ATTN_HAS_TEXT
     if (p->pairs)
         return program_pair(p, line, bytes, ids);
+    if (p->before)
+        line = program_prompted(p, line, &bytes);
+    if (!line)
+        return -1;
 #endif
-    return program_tokens(p, &p->source, TOKENS_LINE, line, bytes, ids);
+    const int64_t n = program_tokens(p, &p->source, TOKENS_LINE, line, bytes,
+                                     ids);
+#if ATTN_HAS_TASKS
+    return task_question(p, ids, n);
+#else
+    return n;
+#endif
 }
 
 static int64_t program_part(struct program *p, int64_t rows)
@@ -191,16 +273,23 @@ static void print_rows(struct program *p, int64_t part, const float *x,
 #if ATTN_IN_ATTNC
     if (p->json)
         rows_json(p, part, x, rows);
+    if (p->npy)
+        rows_npy(p, x, rows);
 #endif
     for (int64_t i = 0; i < rows * columns; i++) {
         wrong += !(x[i] - x[i] == 0.0f);
 #if ATTN_IN_ATTNC
-        if (p->json)
+        if (p->json || p->npy)
             continue;
 #endif
         printf("%.9g%c", (double)x[i], (i + 1) % columns > 0 ? ' ' : '\n');
     }
+#if ATTN_IN_ATTNC
+    if (!p->npy)
+        putchar('\n');
+#else
     putchar('\n');
+#endif
     if (wrong > 0)
         program_warn(p, "<stdin>:%lld: %lld of %lld numbers are not finite",
                      (long long)p->last[part], (long long)wrong,
@@ -224,6 +313,10 @@ static void program_answer(struct program *p)
         b.ids = p->items.at;
     if (p->pairs && p->m->types > 1)
         b.types = p->types.at;
+#if ATTN_HAS_TASKS
+    if (p->task && fill_is_hidden)
+        b.prefix = p->task_given;
+#endif
     if (blocks) {
         if (!program_blocks(p)) {
             print_rows(p, p->parts - 1, NULL, 0);
@@ -240,10 +333,14 @@ static void program_answer(struct program *p)
     }
     b.rows = p->start[b.sequences];
     program_rows(p, &b);
-    const float *y = b.output;
+    float *y = b.output;
     for (int64_t i = 0; i < b.sequences && p->status <= 3; i++) {
         const int64_t rows = program_results(p, b.start[i + 1] - b.start[i]);
+#if ATTN_HAS_TASKS
+        print_rows(p, blocks ? 2 : i, y, task_answer(p, i, y, rows));
+#else
         print_rows(p, blocks ? 2 : i, y, rows);
+#endif
         y += (p->m->output_pooled ? 1 : rows) * p->m->output_columns;
     }
 }

@@ -161,7 +161,12 @@ static void option_defaults(struct program *p)
 
 static void program_usage(const struct program *p, FILE *to)
 {
-    fprintf(to, "usage: %s [options]%s < lines\n", p->name,
+#if ATTN_HAS_RANKS
+    fprintf(to, "usage: mpirun -n %lld ", (long long)p->m->fixed_ranks);
+#else
+    fprintf(to, "usage: ");
+#endif
+    fprintf(to, "%s [options]%s < lines\n", p->name,
             program_alone(p) ? "" : " model.weights");
 }
 
@@ -253,6 +258,10 @@ static void words_operand(struct program *p, const char *word)
 static void words_check(struct program *p)
 {
     p->use = program_use(p);
+    if (p->status == 0)
+        shard_words(p);
+    if (p->status == 0 && p->output && !p->shard)
+        program_fail(p, 2, "-o names the files of --shard: use > FILE");
     for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
         const struct program_option *o = &program_option[i];
         if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)

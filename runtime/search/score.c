@@ -1,188 +1,356 @@
-/* score.c: log-probabilities of a given output. The decoder reads the output in
- * chunks of up to SCORE_ROWS rows, so that the logits take little memory. */
+/* score.c: what a decoder computes for known tokens. The sources of all pairs
+ * are encoded in one call. Then the decoder reads the tokens of one pair after
+ * the other, a limited number of rows in a call, so that the logits take little
+ * memory. No row is padding. */
 #include "runtime/core.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { SCORE_ROWS = 64 };
-
-struct score {
-    struct attn_cache self, cross;
-    int32_t *ids, *select, *start, *source_start;
-    float *logits; /* [SCORE_ROWS][target_vocab] logits of a chunk */
-    void *arena;
-    int64_t rows;  /* number of rows that the decoder reads */
-    int64_t first; /* the row whose logits predict the first target token */
+enum {
+    SCORE_LEAST = 64,     /* rows that the decoder reads at once: at least, */
+    SCORE_MOST = 256,     /* at most, */
+    SCORE_BYTES = 1 << 22 /* and in between, such that logits have so many
+                           * bytes */
 };
 
-/* Lays out memory for the start token, the source (a decoder's prompt), the
- * forced tokens and the target, up to the model's number of positions. */
-static void score_lay_out(struct score *s, const struct attn_score_request *r,
-                          struct attn_memory *at)
+struct score {
+    const struct attn_score_request *r;
+    struct attn_cache self, cross;
+    int64_t rows;    /* maximum rows of a call of the decoder */
+    int64_t sources; /* number of rows of all sources; 0: no encoder */
+    int64_t given;   /* number of rows given so far */
+    int32_t *ids, *start, *past, *select, *source, *source_rows;
+    float *output; /* [rows][output_columns] of a call */
+    void *arena;
+};
+
+/* ---- sizes ---- */
+
+static int score_encodes(const struct attn_score_request *r)
 {
+    return r->model->kind == ATTN_ENCODER_DECODER;
+}
+
+/* Returns the number of rows that the decoder reads for a pair. */
+static int64_t score_rows(const struct attn_score_request *r,
+                          const struct attn_score_pair *p)
+{
+    return (r->start >= 0) + (score_encodes(r) ? 0 : p->source_n) + r->prefix_n
+         + p->target_n - 1;
+}
+
+static int64_t score_given(const struct attn_score_pair *p)
+{
+    return p->rows > 0 ? p->rows : p->target_n;
+}
+
+ATTN_API int64_t attn_score_most(const struct attn_model *m)
+{
+#if ATTN_HAS_FIXED
+    if (m->fixed_batch > 0 || m->fixed_target > 0)
+        return 1;
+#endif
+    (void)m;
+    return ATTN_SCORE_PAIRS;
+}
+
+/* Returns the size of a cache: as many pages as the rows of all pairs need. A
+ * window needs fewer per pair, so each pair has those of the longest one. */
+static struct attn_cache_size score_cache(const struct score *s, int which)
+{
+    const struct attn_score_request *r = s->r;
+    int64_t longest = 0, pages = 0, windows = 0;
+
+    for (int64_t i = 0; i < r->pairs; i++) {
+        int64_t rows = r->pair[i].source_n;
+        if (which == ATTN_SELF)
+            rows = attn_min(score_rows(r, &r->pair[i]), r->model->max_target);
+        longest = attn_max(longest, rows);
+        pages += (rows + ATTN_PAGE - 1) / ATTN_PAGE;
+    }
+    for (int64_t c = 0; c < r->model->caches; c++)
+        windows += r->model->cache[c].window > 0;
+    const int64_t most = (longest + ATTN_PAGE - 1) / ATTN_PAGE;
+    return (struct attn_cache_size){
+        .which = which,
+        .slots = r->pairs,
+        .length = longest,
+        .spare = windows > 0 ? 0 : pages - most * r->pairs,
+        .rows = which == ATTN_SELF ? s->rows : 0,
+    };
+}
+
+/* Sets s->rows and s->sources. A pair that a later check refuses counts at most
+ * the model's number of positions. */
+static void score_size(struct score *s)
+{
+    const struct attn_score_request *r = s->r;
     const struct attn_model *m = r->model;
-    int64_t parts = attn_parts(r->parallel);
-    int64_t word = sizeof(int32_t);
-    int64_t rows = 1 + r->prefix_n + r->target_n;
-    if (m->kind == ATTN_DECODER)
-        rows += r->source_n;
-    rows = attn_min(rows, m->max_target);
-    int64_t part = attn_min(rows, SCORE_ROWS);
-    const struct attn_cache_size self = { ATTN_SELF, 1, rows, 0, part };
-    const struct attn_cache_size cross = { ATTN_CROSS, 1, r->source_n, 0, 0 };
+    const int64_t fit = SCORE_BYTES / 4 / m->output_columns;
+    const int64_t most = attn_max(attn_min(fit, SCORE_MOST), SCORE_LEAST);
+    int64_t rows = 0;
+
+    s->sources = 0;
+    for (int64_t i = 0; i < r->pairs; i++) {
+        rows += attn_min(score_rows(r, &r->pair[i]), m->max_target);
+        s->sources += score_encodes(r) ? r->pair[i].source_n : 0;
+    }
+    s->rows = attn_min(rows, attn_min(most, attn_cache_rows(m)));
+}
+
+static void score_lay_out(struct score *s, struct attn_memory *at)
+{
+    const struct attn_score_request *r = s->r;
+    const struct attn_model *m = r->model;
+    const int64_t word = sizeof(int32_t), n = r->pairs;
+    const int64_t parts = attn_parts(r->parallel);
+
+    score_size(s);
+    const struct attn_cache_size self = score_cache(s, ATTN_SELF);
+    const struct attn_cache_size cross = score_cache(s, ATTN_CROSS);
     attn_cache_take(&s->self, m, &self, at);
-    if (m->kind == ATTN_ENCODER_DECODER)
+    if (score_encodes(r))
         attn_cache_take(&s->cross, m, &cross, at);
-    s->ids = attn_take(at, rows, word);
-    s->select = attn_take(at, part, word);
-    s->start = attn_take(at, 2, word);
-    s->source_start = attn_take(at, 2, word);
-    s->logits = attn_take(at, part, m->target_vocab * (int64_t)sizeof(float));
+    s->ids = attn_take(at, attn_max(s->rows, s->sources), word);
+    s->select = attn_take(at, s->rows, word);
+    s->start = attn_take(at, n + 1, word);
+    s->past = attn_take(at, n, word);
+    s->source = attn_take(at, n, word);
+    s->source_rows = attn_take(at, n, word);
+    s->output = attn_take(at, s->rows,
+                          m->output_columns * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
-    int64_t arena = m->arena_bytes(part, 1, parts);
-    if (m->kind == ATTN_ENCODER_DECODER)
+    int64_t arena = m->arena_bytes(s->rows, n, parts);
+    if (score_encodes(r))
         arena = attn_max(arena,
-                         m->arena_bytes(attn_max(r->source_n, 1), 1, parts));
+                         m->arena_bytes(attn_max(s->sources, 1), n, parts));
     s->arena = attn_take(at, arena, 1);
 }
 
-ATTN_API int64_t attn_score_bytes(const struct attn_model *m, int64_t source_n,
-                                  int64_t target_n,
-                                  const struct attn_parallel *parallel)
+ATTN_API int64_t attn_score_bytes(const struct attn_score_request *r)
 {
+    const struct attn_model *m = r->model;
     struct attn_memory at;
-    struct attn_score_request r = { 0 };
-    struct score s;
+    struct score s = { .r = r };
+
     if (m->kind != ATTN_ENCODER_DECODER && m->kind != ATTN_DECODER)
         return ATTN_ERROR_KIND;
-    if (source_n < 0 || source_n > ATTN_MOST || target_n < 0
-        || target_n > ATTN_MOST)
+    if (r->pairs < 0 || r->pairs > ATTN_SCORE_PAIRS || r->prefix_n < 0
+        || r->prefix_n > ATTN_MOST)
         return ATTN_ERROR_COUNT;
-    int wrong = attn_check_parallel(parallel);
+    for (int64_t i = 0; i < r->pairs; i++) {
+        const struct attn_score_pair *p = &r->pair[i];
+        if (p->source_n < 0 || p->source_n > ATTN_MOST || p->target_n < 0
+            || p->target_n > ATTN_MOST)
+            return ATTN_ERROR_COUNT;
+    }
+    const int wrong = attn_check_parallel(m, r->parallel);
     if (wrong)
         return wrong;
-    r.model = m;
-    r.source_n = source_n;
-    r.target_n = target_n;
-    r.parallel = parallel;
     attn_memory_open(&at, NULL);
-    score_lay_out(&s, &r, &at);
-    if (at.used < 0)
-        return ATTN_ERROR_COUNT;
-    return attn_memory_bytes(&at);
+    score_lay_out(&s, &at);
+    return at.used < 0 ? ATTN_ERROR_COUNT : attn_memory_bytes(&at);
 }
 
-static int score_source(struct score *s, const struct attn_score_request *r,
-                        struct attn_batch *b)
+ATTN_API int attn_score_check(const struct attn_score_request *r,
+                              const struct attn_score_pair *p)
 {
     const struct attn_model *m = r->model;
-    int64_t n = r->source_n;
-    int wrong = attn_check_ids(r->source, n, m->source_vocab);
-    if (wrong)
-        return wrong;
-    if (n < 1 || n > m->max_source)
-        return ATTN_ERROR_LENGTH;
-    if (m->input_width > 0)
-        return ATTN_ERROR_KIND;
-    if (attn_cache_grow(&s->cross, 0, n) < 0)
-        return ATTN_ERROR_ROOM;
-    s->source_start[0] = 0;
-    s->source_start[1] = (int32_t)n;
-    b->sequences = 1;
-    b->rows = n;
-    b->start = s->source_start;
-    b->ids = r->source;
-    attn_cache_bind(&s->cross, 0, b);
-    return attn_enter(m, r->bound, b, s->arena, 0);
-}
+    const int64_t rows = score_rows(r, p);
+    int wrong = attn_check_ids(p->target, p->target_n, m->target_vocab);
 
-/* Stores the tokens that the decoder reads: all but the last of the target. */
-static int score_fill(struct score *s, const struct attn_score_request *r)
-{
-    const struct attn_model *m = r->model;
-    int64_t lead = r->start >= 0, last = r->target_n - 1;
-    int wrong = attn_check_ids(r->target, r->target_n, m->target_vocab);
     if (wrong == 0)
         wrong = attn_check_ids(r->prefix, r->prefix_n, m->target_vocab);
+    if (wrong == 0)
+        wrong = attn_check_ids(p->source, p->source_n,
+                               score_encodes(r) ? m->source_vocab
+                                                : m->target_vocab);
     if (wrong)
         return wrong;
     if (r->start >= m->target_vocab)
         return ATTN_ERROR_ID;
-    if (m->kind == ATTN_DECODER) {
-        wrong = attn_check_ids(r->source, r->source_n, m->target_vocab);
-        if (wrong)
-            return wrong;
-        lead += r->source_n;
-    }
-    const int64_t before = lead;
-    lead += r->prefix_n;
-    if (lead == 0 || lead + last > m->max_target)
+    if (score_encodes(r) && m->input_width > 0)
+        return ATTN_ERROR_KIND;
+    if (score_encodes(r) && (p->source_n < 1 || p->source_n > m->max_source))
         return ATTN_ERROR_LENGTH;
-    if (r->start >= 0)
-        s->ids[0] = r->start;
-    for (int64_t i = r->start >= 0; i < before; i++)
-        s->ids[i] = r->source[i - (r->start >= 0)];
-    for (int64_t i = before; i < lead; i++)
-        s->ids[i] = r->prefix[i - before];
-    memcpy(s->ids + lead, r->target, (size_t)last * sizeof *r->target);
-    s->first = lead - 1;
-    s->rows = lead + last;
+    if (p->target_n < 1 || rows < score_given(p) || rows > m->max_target)
+        return ATTN_ERROR_LENGTH;
     return 0;
 }
 
-/* Reads n rows, starting at row `at`, and computes the logits of those that
- * precede a target token. Returns the number of these rows, or an error. */
-static int64_t score_rows(struct score *s, const struct attn_score_request *r,
-                          struct attn_batch *b, int64_t at, int64_t n)
+/* ---- calls of the model ---- */
+
+/* Encodes all sources. Returns 0 or an error. */
+static int score_sources(struct score *s)
 {
-    const int32_t source = 0, past = (int32_t)at;
-    const int32_t source_rows = (int32_t)r->source_n;
-    int64_t skipped = attn_min(attn_max(s->first - at, 0), n);
-    for (int64_t i = skipped; i < n; i++)
-        s->select[i - skipped] = (int32_t)i;
+    const struct attn_score_request *r = s->r;
+    struct attn_batch b = { .sequences = r->pairs,
+                            .start = s->start,
+                            .ids = s->ids,
+                            .parallel = r->parallel };
+
     s->start[0] = 0;
-    s->start[1] = (int32_t)n;
-    b->sequences = 1;
-    b->rows = n;
-    b->start = s->start;
-    b->ids = s->ids + at;
-    b->past = &past;
-    b->select = s->select;
-    b->selected = n - skipped;
-    attn_cache_bind(&s->self, 0, b);
-    b->source = &source;
-    b->source_rows = &source_rows;
-    b->output = s->logits;
-    int wrong = attn_enter(r->model, r->bound, b, s->arena, 1);
-    return wrong ? wrong : n - skipped;
+    for (int64_t i = 0; i < r->pairs; i++) {
+        const struct attn_score_pair *p = &r->pair[i];
+        if (attn_cache_grow(&s->cross, i, p->source_n) < 0)
+            return ATTN_ERROR_ROOM;
+        memcpy(s->ids + b.rows, p->source,
+               (size_t)p->source_n * sizeof *s->ids);
+        b.rows += p->source_n;
+        s->start[i + 1] = (int32_t)b.rows;
+        s->source_rows[i] = (int32_t)p->source_n;
+    }
+    attn_cache_bind(&s->cross, 0, &b);
+    return attn_enter(r->model, r->bound, &b, s->arena, 0);
 }
 
-/* Computes the log-probabilities of all target tokens in order. */
-static int score_target(struct score *s, const struct attn_score_request *r,
-                        struct attn_batch *b, float *log_probability)
+/* Copies n of the tokens that the decoder reads, which follow `past` others. */
+static void score_tokens(const struct attn_score_request *r,
+                         const struct attn_score_pair *p, int64_t past,
+                         int64_t n, int32_t *to)
 {
-    const struct attn_model *m = r->model;
-    const int64_t most = attn_min(SCORE_ROWS, attn_cache_rows(m));
-    int64_t done = 0, rows;
-    for (int64_t at = 0; at < s->rows; at += most) {
-        rows = attn_min(s->rows - at, most);
-        if (attn_cache_grow(&s->self, 0, rows) < 0)
-            return ATTN_ERROR_ROOM;
-        rows = score_rows(s, r, b, at, rows);
-        if (rows < 0)
-            return (int)rows;
-        for (int64_t i = 0; i < rows; i++) {
-            const float *logits = s->logits + i * m->target_vocab;
-            if (!attn_logits_finite(logits, m->target_vocab))
-                return ATTN_ERROR_FINITE;
-            float sum = m->log_sum_exp(logits, m->target_vocab);
-            log_probability[done + i] =
-                attn_log_probability(logits[r->target[done + i]], sum);
-        }
-        done += rows;
+    const int32_t *const part[] = { &r->start, p->source, r->prefix,
+                                    p->target };
+    const int64_t size[] = { r->start >= 0, score_encodes(r) ? 0 : p->source_n,
+                             r->prefix_n, p->target_n - 1 };
+
+    for (int i = 0; i < 4; i++) {
+        const int64_t k = attn_min(attn_max(size[i] - past, 0), n);
+        if (k > 0)
+            memcpy(to, part[i] + past, (size_t)k * sizeof *to);
+        past = attn_max(past - size[i], 0);
+        to += k;
+        n -= k;
     }
+}
+
+/* Adds n rows of a pair, which follow `past` others, to a call of the decoder.
+ * Returns 0 or an error. */
+static int score_add(struct score *s, struct attn_batch *b, int64_t pair,
+                     int64_t past, int64_t n)
+{
+    const struct attn_score_pair *p = &s->r->pair[pair];
+    const int64_t first = score_rows(s->r, p) - score_given(p);
+
+    if (attn_cache_grow(&s->self, pair, n) < 0)
+        return ATTN_ERROR_ROOM;
+    score_tokens(s->r, p, past, n, s->ids + b->rows);
+    for (int64_t i = attn_max(first - past, 0); i < n; i++) {
+        s->select[b->selected] = (int32_t)(b->rows + i);
+        b->selected++;
+    }
+    s->past[b->sequences] = (int32_t)past;
+    s->source[b->sequences] = (int32_t)pair;
+    b->rows += n;
+    b->sequences++;
+    s->start[b->sequences] = (int32_t)b->rows;
     return 0;
+}
+
+/* Stores the log-probability of the target token that a row precedes, or the
+ * row itself if these are asked for. */
+static void score_token(struct score *s, const struct attn_score_pair *p,
+                        int64_t i, const float *logits)
+{
+    const struct attn_model *m = s->r->model;
+
+#if ATTN_IN_ATTNC
+    if (s->r->output) {
+        memcpy(s->r->output + s->given * m->output_columns, logits,
+               (size_t)m->output_columns * sizeof *logits);
+        return;
+    }
+#endif
+    float *to = s->r->log_probability + s->given;
+    *to = NAN;
+    if (attn_logits_finite(logits, m->target_vocab))
+        *to = attn_log_probability(logits[p->target[i]],
+                                   m->log_sum_exp(logits, m->target_vocab));
+}
+
+/* Gives the rows of a call, whose first pair is `pair`. */
+static void score_give(struct score *s, const struct attn_batch *b,
+                       int64_t pair)
+{
+    const int64_t columns = s->r->model->output_columns;
+    int64_t part = 0;
+
+    for (int64_t i = 0; i < b->selected; i++) {
+        const float *row = s->output + i * columns;
+        while (b->select[i] >= b->start[part + 1])
+            part++;
+        const struct attn_score_pair *p = &s->r->pair[pair + part];
+        const int64_t at = b->past[part] + b->select[i] - b->start[part];
+        score_token(s, p, at - (score_rows(s->r, p) - p->target_n), row);
+        s->given++;
+    }
+}
+
+/* Reads the next rows, beginning with row *row of *pair, and moves both behind
+ * them. Returns 0 or an error. */
+static int score_chunk(struct score *s, int64_t *pair, int64_t *row)
+{
+    const struct attn_score_request *r = s->r;
+    const int64_t first = *pair;
+    struct attn_batch b = { .start = s->start,
+                            .ids = s->ids,
+                            .past = s->past,
+                            .select = s->select,
+                            .source = s->source,
+                            .source_rows = s->source_rows,
+                            .output = s->output,
+                            .parallel = r->parallel };
+    int wrong = 0;
+
+    s->start[0] = 0;
+    while (*pair < r->pairs && b.rows < s->rows && wrong == 0) {
+        const int64_t left = score_rows(r, &r->pair[*pair]) - *row;
+        const int64_t n = attn_min(left, s->rows - b.rows);
+        wrong = score_add(s, &b, *pair, *row, n);
+        *row += n;
+        if (n == left) {
+            (*pair)++;
+            *row = 0;
+        }
+    }
+    if (wrong)
+        return wrong;
+    attn_cache_bind(&s->self, first, &b);
+    if (score_encodes(r))
+        attn_cache_bind(&s->cross, 0, &b);
+    wrong = attn_enter(r->model, r->bound, &b, s->arena, 1);
+    if (wrong == 0)
+        score_give(s, &b, first);
+    return wrong;
+}
+
+ATTN_API int attn_score_pairs(const struct attn_score_request *r)
+{
+    const int64_t need = attn_score_bytes(r);
+    struct attn_memory at;
+    struct score s = { .r = r };
+    int64_t pair = 0, row = 0;
+    int wrong = 0;
+
+    if (need < 0)
+        return (int)need;
+    if (!r->bound || !r->memory)
+        return ATTN_ERROR_NULL;
+    if (need > r->bytes)
+        return ATTN_ERROR_ROOM;
+    for (int64_t i = 0; i < r->pairs && wrong == 0; i++)
+        wrong = attn_score_check(r, &r->pair[i]);
+    if (wrong)
+        return wrong;
+    attn_memory_open(&at, r->memory);
+    score_lay_out(&s, &at);
+    if (score_encodes(r) && r->pairs > 0)
+        wrong = score_sources(&s);
+    while (wrong == 0 && pair < r->pairs)
+        wrong = score_chunk(&s, &pair, &row);
+    return wrong;
 }
 
 ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
@@ -201,36 +369,4 @@ ATTN_API int64_t attn_score_complete(const struct attn_search_options *o,
         return target_n;
     *target += n;
     return target_n - n;
-}
-
-ATTN_API int attn_score_pair(const struct attn_score_request *r,
-                             float *log_probability)
-{
-    const struct attn_model *m = r->model;
-    struct attn_memory at;
-    struct attn_batch batch = { 0 };
-    struct score s;
-    int wrong = 0;
-    if (r->prefix_n < 0 || r->prefix_n > ATTN_MOST)
-        return ATTN_ERROR_COUNT;
-    int64_t need = attn_score_bytes(m, r->source_n, r->prefix_n + r->target_n,
-                                    r->parallel);
-    if (need < 0)
-        return (int)need;
-    if (!r->bound || !r->memory || !log_probability)
-        return ATTN_ERROR_NULL;
-    if (need > r->bytes)
-        return ATTN_ERROR_ROOM;
-    if (r->target_n == 0)
-        return 0;
-    batch.parallel = r->parallel;
-    attn_memory_open(&at, r->memory);
-    score_lay_out(&s, r, &at);
-    if (m->kind == ATTN_ENCODER_DECODER)
-        wrong = score_source(&s, r, &batch);
-    if (wrong == 0)
-        wrong = score_fill(&s, r);
-    if (wrong)
-        return wrong;
-    return score_target(&s, r, &batch, log_probability);
 }

@@ -199,6 +199,8 @@ ATTN_API int64_t attn_state_bytes(const struct attn_stream *s)
     int wrong = attn_stream_check(s);
     if (wrong)
         return wrong;
+    if (s->o.parallel && s->o.parallel->comm)
+        return ATTN_ERROR_RANKS; /* it has the keys of some heads */
     return state_size(s->model, s->n, s->read, s->room->source_rows);
 }
 

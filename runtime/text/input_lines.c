@@ -3,22 +3,28 @@
 #include "runtime/core.h"
 #include "runtime/text/input_lines.h"
 
+static int64_t line_read(const struct attn_lines *l, char *to, int64_t most)
+{
+    if (l->read)
+        return l->read(to, most);
+    return read(STDIN_FILENO, to, (size_t)most);
+}
+
 /* Reads input once and appends it to the buffer. */
 static void line_fill(struct attn_lines *l)
 {
-    ssize_t n;
+    int64_t n;
 
     memmove(l->buffer, l->buffer + l->begin, (size_t)(l->end - l->begin));
     l->end -= l->begin;
     l->begin = 0;
     do
-        n = read(STDIN_FILENO, l->buffer + l->end,
-                 (size_t)(ATTN_LINE + 1 - l->end));
+        n = line_read(l, l->buffer + l->end, ATTN_LINE + 1 - l->end);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         l->error = errno;
     if (n > 0)
-        l->end += (int64_t)n;
+        l->end += n;
     l->over = n <= 0;
 }
 

@@ -17,6 +17,8 @@ struct attn_lines {
     int error;      /* errno of a read that failed; 0: none */
     bool over;      /* the input has ended; only the buffer is left */
     char ending;    /* line terminator: '\n' or NUL */
+    int64_t (*read)(char *to, int64_t most); /* instead of read() of stdin;
+                                              * NULL: read() */
 };
 
 enum { LINE_READ, LINE_LONG, LINE_WAIT, LINE_END };

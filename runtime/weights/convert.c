@@ -11,6 +11,12 @@ uint16_t bf16_of(float x)
     return nearest;
 }
 
+void flush_small(float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = x[i] > -0x1p-55f && x[i] < 0x1p-55f ? 0.0f : x[i];
+}
+
 float bf16_float(uint16_t x)
 {
     const uint32_t v = (uint32_t)x << 16;

@@ -27,9 +27,11 @@
 /* clang-format off */
 FORMAT(F32, "f32", 1, 4, 0, 0, STEPS(0), GATE(1e-4, 1e-10, 1e-9),
     "floats of 32 bits", NULL)
-FORMAT(Bf16, "bf16", 1, 2, 0, 0, STEPS(0), GATE(0.5, 1e-2, 1e-2),
+FORMAT(Bf16, "bf16", 32, 64, 0, 0, STEPS(0), GATE(0.5, 1e-2, 1e-2),
     "rounded to 16 bits, to the nearest even",
-    "/* bf16: each number is the upper half of a float's bits. */\n")
+    "/* bf16: each number is the upper half of a float's bits. A panel has, for\n"
+    " * every two k in turn, two numbers of each of 16 rows, up to a multiple of\n"
+    " * 32 k. */\n")
 FORMAT(Int8, "int8", 64, 64, 8, 0, STEPS(127, 126, 128, 130, 133),
     GATE(2, 0.02, 0.5),
     "integers from -127 to 127, with a scale for each row of the matrix",

@@ -31,6 +31,8 @@ static void scale(const Way *w, float *x, int64_t n)
 {
     if (w->from.item->scaled)
         w->from.loops->scale(x, n, w->from.item->scale);
+    if (w->from.item->flushed)
+        flush_small(x, n);
 }
 
 /* Stores n consecutive numbers, starting at index `to` of the block. */
@@ -42,18 +44,26 @@ static void put_run(const Way *w, const float *x, int64_t n, int64_t to)
         memcpy((float *)w->block + to, x, (size_t)n * sizeof *x);
 }
 
-/* Stores n numbers in one column of a panel, at a stride of ATTN_PANEL. */
-static void put_column(const Way *w, const float *x, int64_t n, int64_t to)
+/* Returns how many consecutive k of a row are side by side in a panel. */
+static int64_t beside(const PackItem *item)
 {
-    for (int64_t i = 0; i < n; i++)
-        put_run(w, x + i, 1, to + i * ATTN_PANEL);
+    return item->dtype == DtypeBf16 ? 2 : 1;
 }
 
-/* Returns the index, in a block of panels, of column 0 of row `row`. */
-static int64_t panel_start(const PackItem *item, int64_t row)
+/* Returns the index, in a block of panels, of column k of row `row`. */
+static int64_t panel_index(const PackItem *item, int64_t row, int64_t k)
 {
-    const int64_t at = item->first + row;
-    return at / ATTN_PANEL * ATTN_PANEL * item->k + at % ATTN_PANEL;
+    const int64_t at = item->first + row, of = beside(item);
+    const int64_t panel = at / ATTN_PANEL * dtype_stored(item->dtype, item->k);
+    return (panel + k / of * of) * ATTN_PANEL + at % ATTN_PANEL * of + k % of;
+}
+
+/* Stores n numbers of one row of a panel, from column k on. */
+static void put_column(const Way *w, const float *x, int64_t n, int64_t row,
+                       int64_t k)
+{
+    for (int64_t i = 0; i < n; i++)
+        put_run(w, x + i, 1, panel_index(w->from.item, row, k + i));
 }
 
 /* Packs rows of one panel, at most ATTN_PANEL. */
@@ -63,16 +73,16 @@ static void pack_panel(Way *w, int64_t row, int64_t rows)
     float x[ATTN_PANEL * Columns], panel[ATTN_PANEL * Columns];
     for (int64_t k = 0; k < item->k; k += Columns) {
         const int64_t n = attn_min(item->k - k, Columns);
-        const int64_t to = panel_start(item, row) + k * ATTN_PANEL;
+        const int64_t to = panel_index(item, row, k);
         elements_read(&w->from, row, rows, k, n, x, Columns);
         for (int64_t r = 0; r < rows; r++)
             scale(w, x + r * Columns, n);
         if (rows < ATTN_PANEL) {
             for (int64_t r = 0; r < rows; r++)
-                put_column(w, x + r * Columns, n, to + r);
+                put_column(w, x + r * Columns, n, row + r, k);
         } else if (item->dtype == DtypeBf16) {
             w->from.loops->transpose(x, Columns, n, panel);
-            put_run(w, panel, n * ATTN_PANEL, to);
+            w->from.loops->bf16_pairs(panel, n, (uint32_t *)w->block + to / 2);
         } else {
             w->from.loops->transpose(x, Columns, n, (float *)w->block + to);
         }
@@ -94,6 +104,19 @@ static void pack_panels(Way *w, int64_t row, int64_t end)
     }
 }
 
+/* Stores column k of n rows of one panel. */
+static void put_line(const Way *w, const float *x, int64_t n, int64_t row,
+                     int64_t k)
+{
+    const int64_t of = beside(w->from.item);
+    const int64_t to = panel_index(w->from.item, row, k);
+    if (of == 1)
+        put_run(w, x, n, to);
+    else
+        for (int64_t r = 0; r < n; r++)
+            put_run(w, x + r, 1, to + r * of);
+}
+
 /* Packs a matrix that is transposed in the file, column by column, in the
  * file's order. */
 static void pack_transposed(Way *w, int64_t row, int64_t end)
@@ -107,8 +130,7 @@ static void pack_transposed(Way *w, int64_t row, int64_t end)
             scale(w, x, n);
             for (int64_t r = 0, rows; r < n; r += rows) {
                 rows = rows_of_panel(item, row + r, row + n);
-                put_run(w, x + r, rows,
-                        panel_start(item, row + r) + k * ATTN_PANEL);
+                put_line(w, x + r, rows, row + r, k);
             }
         }
     }

@@ -192,6 +192,19 @@ EACH void bf16_any(const float *x, int64_t n, uint16_t *out)
         out[i] = nearest_bf16(x[i]);
 }
 
+EACH void bf16_pairs_any(const float *x, int64_t n, uint32_t *out)
+{
+    for (int64_t i = 0; i < n / 2; i++)
+        for (int64_t c = 0; c < ATTN_PANEL; c++) {
+            const float *at = x + i * 2 * ATTN_PANEL + c;
+            out[i * ATTN_PANEL + c] = nearest_bf16(at[0])
+                                    | (uint32_t)nearest_bf16(at[ATTN_PANEL])
+                                          << 16;
+        }
+    for (int64_t c = 0; c < ATTN_PANEL && n % 2; c++)
+        out[n / 2 * ATTN_PANEL + c] = nearest_bf16(x[(n - 1) * ATTN_PANEL + c]);
+}
+
 /* Transposes 8 rows of 8 numbers in three steps: pairs, groups of four, then
  * halves of a vector. */
 #if defined __has_builtin
@@ -300,6 +313,11 @@ EACH void deviates_any(uint64_t key, int64_t first, int64_t n, double deviation,
     {                                                                         \
         bf16_any(x, n, out);                                                  \
     }                                                                         \
+    target static void name##_bf16_pairs(const float *x, int64_t n,           \
+                                         uint32_t *out)                       \
+    {                                                                         \
+        bf16_pairs_any(x, n, out);                                            \
+    }                                                                         \
     target static void name##_transpose(const float *x, int64_t stride,       \
                                         int64_t n, float *out)                \
     {                                                                         \
@@ -339,6 +357,7 @@ EACH void deviates_any(uint64_t key, int64_t first, int64_t n, double deviation,
                                 .change = name##_change,                      \
                                 .scale = name##_scale,                        \
                                 .bf16 = name##_bf16,                          \
+                                .bf16_pairs = name##_bf16_pairs,              \
                                 .transpose = name##_transpose,                \
                                 .deviates = name##_deviates,                  \
                                 .largest = name##_largest,                    \

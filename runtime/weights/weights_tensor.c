@@ -58,6 +58,8 @@ void weights_tensor(const PackItem *item, const Safetensors *file,
         return;
     }
     elements_read(&e, 0, item->rows, 0, item->k, out, item->k);
+    if (item->flushed)
+        flush_small(out, n);
     for (int64_t i = 0; i < n && item->dtype == DtypeBf16; i++)
         out[i] = bf16_float(bf16_of(out[i]));
 }

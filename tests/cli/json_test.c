@@ -113,9 +113,13 @@ static void test_documents(void **state)
 {
     (void)state;
     static const char *const words[] = {
-        "fields --format=json",     "fields --format=schema",
-        "graph $G --format=json",   "graph $G --format=json --stage=built",
-        "tensors $G --format=json", "plan $G --format=json",
+        "fields --format=json",
+        "fields --format=schema",
+        "graph $G --format=json",
+        "graph $G --format=json --stage=built",
+        "tensors $G --format=json",
+        "plan $G --format=json",
+        "plan $G --ranks=3 --link=2us,12GB/s --json",
     };
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const char *text = said(words[i], 0);

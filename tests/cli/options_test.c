@@ -99,8 +99,8 @@ static void try_option(Arena *a, const Command *c, const Option *row,
     const bool operand = row->name[0] != '-';
     char *words[8];
     int n = 0;
-    if (c->least && !operand)
-        words[n++] = arena_strdup(a, "spec");
+    for (int k = 0; k < c->least && !operand; k++)
+        words[n++] = arena_printf(a, "spec%d", k);
     for (const Option *x = option_table; operand && x < row; x++)
         if (taken(c, x) && x->name[0] != '-') /* precedes it */
             words[n++] = arena_strdup(a, value_of(a, x));
@@ -110,14 +110,17 @@ static void try_option(Arena *a, const Command *c, const Option *row,
         words[n - 1] = arena_printf(a, "%s=%s", row->name, value);
     else if (row->takes)
         words[n++] = arena_strdup(a, value);
+    while (n < c->least)
+        words[n++] = arena_strdup(a, "more");
     Options *o = options_parse(a, c, n, words);
     for (int i = 0; i < n_options; i++) {
         const Option *x = &option_table[i];
         const void *at = option_place(o, x);
         const bool given = at == option_place(o, row)
                         || (x->name[0] != '-' && n > 1)
-                        || (strcmp(row->name, "--fix") == 0 /* is a --set */
-                            && strcmp(x->name, "--set") == 0);
+                        || ((strcmp(row->name, "--fix") == 0
+                             || strcmp(row->name, "--ranks") == 0)
+                            && strcmp(x->name, "--set") == 0); /* are --set */
         if (taken(c, x) && !given && !is_usual(at, x))
             fail_msg("%s %s changes %s", c->name, row->name, x->name);
     }

@@ -3,6 +3,7 @@
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --load-state TMP/s
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --save-state TMP/s
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --stop 2
+2 run tests/cli/prompts.yaml --attention TMP/a.svg --prompt-name=document
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --nbest 2
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --scores
 2 run tests/cli/small.yaml --ids --attention TMP/a.svg --temperature 1 --beam 2

@@ -41,6 +41,8 @@ static const char *const kernels[] = { "activate_rows_relu",
                                        "gate_rows_clipped_gelu",
                                        "activate_rows_clipped_plus_1",
                                        "activate_rows_squared_relu",
+                                       "activate_rows_log1p_relu",
+                                       "activate_rows_log1p_log1p_relu",
                                        NULL };
 
 typedef void Map(float *, int64_t, const float *, int64_t, int64_t, int64_t);
@@ -89,6 +91,8 @@ static const Function functions[] = {
     { "activate_rows_clipped_gelu", NULL, 0 },
     { "activate_rows_clipped_plus_1", NULL, 0 },
     { "activate_rows_squared_relu", NULL, 1 },
+    { "activate_rows_log1p_relu", NULL, 4 },
+    { "activate_rows_log1p_log1p_relu", NULL, 8 },
 };
 enum { Functions = sizeof functions / sizeof *functions };
 

@@ -1,6 +1,6 @@
-/* quantize_rows_test.c: tests the conversion of float rows to integers, in all
- * variants, against its definition element by element; all variants give the
- * same bytes. */
+/* quantize_rows_test.c: tests the conversion of float rows to integers and to
+ * bf16, in all variants, against its definition element by element; all
+ * variants give the same bytes. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
 #include "emit/tile/needs.h"
@@ -17,7 +17,8 @@ enum { Rows = 14, MostK = 130, Ldx = 133, Stored = 192 };
 enum { Ldy = 2 * Stored + 64, Guard = 0xa5 };
 
 static const char *const kernels[] = { "quantize_rows_int8",
-                                       "quantize_rows_int15", NULL };
+                                       "quantize_rows_int15", "round_rows_bf16",
+                                       NULL };
 static const LabWay ways[] = {
     { NULL, "x86-64-v4", 16, NULL },
     { NULL, "x86-64-v3", 8, NULL },
@@ -153,11 +154,42 @@ static void test_int15(void **state)
     run(2);
 }
 
+/* Tests rows in bf16; numbers below 2^-55 become 0. */
+static void test_bf16(void **state)
+{
+    typedef void Round(uint16_t *, int64_t, const float *, int64_t, int64_t,
+                       int64_t, int64_t);
+    static uint16_t got[Rows * Ldy];
+    (void)state;
+    for (int64_t k = 1; k <= MostK; k += 43) {
+        const int64_t stored = (k + 31) / 32 * 32;
+        fill(k);
+        for (int64_t j = 0; j < k; j++)
+            x[j] = (float)(j - 8) * 0x1p-55f / 8; /* around the least */
+        for (int i = 0; i < n_labs; i++) {
+            Round *round = (Round *)lab_function(&lab[i], "round_rows_bf16");
+            memset(got, Guard, sizeof got);
+            round(got, Ldy, x, Ldx, Rows, k, stored);
+            for (int64_t j = 0; j < Rows * Ldy; j++) {
+                const float at = x[j / Ldy * Ldx + j % Ldy % Ldx];
+                const uint16_t near = fabsf(at) < 0x1p-55f ? 0 : bf16_of(at);
+                const int expected = j % Ldy < k      ? near
+                                   : j % Ldy < stored ? 0
+                                                      : Guard * 257;
+                if (got[j] != expected)
+                    fail_msg("%s: k %d: number %d of %a is %x", lab[i].name,
+                             (int)k, (int)j, (double)at, got[j]);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_int8),
         cmocka_unit_test(test_int15),
+        cmocka_unit_test(test_bf16),
     };
     lab_way = ways;
     lab_of.kernels = kernels;

@@ -45,6 +45,17 @@ static TileKey tiles[] = {
     { .mr = 1, .nr = 64, .epilogue = EpAny, .dtype = DtypeBf16 },
     { .mr = 1, .nr = 16, .epilogue = EpBias, .dtype = DtypeBf16 },
     { .mr = 3, .nr = 32, .epilogue = Full, .act = ActGelu, .dtype = DtypeBf16 },
+    { .mr = 5, .nr = 64, .dtype = DtypeBf16, .arithmetic = ArithmeticBf16Dp },
+    { .mr = 6,
+      .nr = 16,
+      .epilogue = EpBias | EpPrefetch,
+      .dtype = DtypeBf16,
+      .arithmetic = ArithmeticBf16Dp },
+    { .mr = 2,
+      .nr = 32,
+      .epilogue = EpAccumulate,
+      .dtype = DtypeBf16,
+      .arithmetic = ArithmeticBf16Dp },
     { .mr = 8, .nr = 32, .epilogue = EpPrefetch },
     { .mr = 5, .nr = 16, .epilogue = EpPrefetch },
     { .mr = 6, .nr = 32, .epilogue = EpPrefetch, .dtype = DtypeBf16 },
@@ -59,7 +70,7 @@ typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
                       int64_t);
 
 static _Alignas(64) float a[High * Stride], b[Wide * MostK];
-static _Alignas(64) uint16_t b_bf16[Wide * MostK];
+static _Alignas(64) uint16_t a_bf16[High * Stride], b_bf16[Wide * MostK];
 static _Alignas(64) float bias[Wide], residual[High * C];
 static _Alignas(64) float c[(High + 1) * C], want[(High + 1) * C];
 
@@ -67,6 +78,12 @@ static _Alignas(64) float c[(High + 1) * C], want[(High + 1) * C];
 static float *b_at(int64_t depth, int64_t k, int64_t j)
 {
     return &b[j / 16 * depth * 16 + k * 16 + j % 16];
+}
+
+/* Returns the bf16 numbers of a column of a panel: an even number. */
+static int64_t column_bf16(int64_t depth)
+{
+    return depth + depth % 2;
 }
 
 static float activated(const Lab *l, Activation act, float x)
@@ -83,11 +100,14 @@ static float activated(const Lab *l, Activation act, float x)
 /* Computes one output by definition. Applies only the epilogue's own bits; for
  * EpAny, `parts` selects them. */
 static float expected(const Lab *l, int64_t depth, int64_t i, int64_t j,
-                      float start, int parts, Activation act)
+                      float start, int parts, Activation act, bool dp)
 {
     float x = start;
-    for (int64_t k = 0; k < depth; k++)
-        x = fmaf(a[i * Stride + k], *b_at(depth, k, j), x);
+    for (int64_t n = 0; n < depth + depth % 2; n++) {
+        const int64_t k = dp ? n ^ 1 : n; /* the second of two is first */
+        if (k < depth)
+            x = fmaf(a[i * Stride + k], *b_at(depth, k, j), x);
+    }
     if (parts & EpBias)
         x += bias[j];
     if (parts & EpAct)
@@ -109,12 +129,25 @@ static void check_block(const char *who, const char *tile, int64_t depth)
     }
 }
 
-/* Fills B with numbers that are exact in bf16, as floats and as bf16. */
-static void round_b(void)
+/* Rounds B to numbers that are exact in bf16, and stores them as bf16: in
+ * panels, two k side by side. */
+static void round_b(int64_t depth)
 {
-    for (int64_t i = 0; i < Wide * MostK; i++) {
-        b_bf16[i] = bf16_of(b[i]);
-        b[i] = bf16_float(b_bf16[i]);
+    for (int64_t k = 0; k < depth; k++)
+        for (int64_t j = 0; j < Wide; j++) {
+            const uint16_t near = bf16_of(*b_at(depth, k, j));
+            b_bf16[j / 16 * column_bf16(depth) * 16 + k / 2 * 32 + j % 16 * 2
+                   + k % 2] = near;
+            *b_at(depth, k, j) = bf16_float(near);
+        }
+}
+
+/* Rounds A likewise, with zeros from k = depth on. */
+static void round_a(int64_t depth)
+{
+    for (int64_t i = 0; i < High * Stride; i++) {
+        a_bf16[i] = i % Stride < depth ? bf16_of(a[i]) : 0;
+        a[i] = bf16_float(a_bf16[i]);
     }
 }
 
@@ -122,13 +155,17 @@ static void round_b(void)
 static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
                       int64_t depth)
 {
-    const void *panels = key.dtype == DtypeBf16 ? (void *)b_bf16 : (void *)b;
+    const bool bf16 = key.dtype == DtypeBf16;
+    const void *panels = bf16 ? (void *)b_bf16 : (void *)b;
+    const int64_t column = bf16 ? column_bf16(depth) : depth;
     key.width = l->target.width;
     key.prebuilt = !l->object;
     lab_call_tile(l, key,
                   (int64_t[]){
-                      (int64_t)a, Stride, (int64_t)panels, depth * 16, depth,
-                      (int64_t)c, C, parts & EpBias ? (int64_t)bias : 0,
+                      key.arithmetic == ArithmeticBf16Dp ? (int64_t)a_bf16
+                                                         : (int64_t)a,
+                      Stride, (int64_t)panels, column * 16, depth, (int64_t)c,
+                      C, parts & EpBias ? (int64_t)bias : 0,
                       parts & EpResidual ? (int64_t)residual : 0, C,
                       parts & EpAct ? act : ActNone, (int64_t)panels, 16, 16 });
 }
@@ -137,7 +174,10 @@ static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
                      int64_t depth)
 {
     if (key.dtype == DtypeBf16)
-        round_b();
+        round_b(depth);
+    const bool dp = key.arithmetic == ArithmeticBf16Dp;
+    if (dp)
+        round_a(depth);
     const bool from_c = key.epilogue & EpAccumulate;
     lab_guard(c, (High + 1) * C);
     lab_guard(want, (High + 1) * C);
@@ -146,7 +186,7 @@ static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
             const float start = from_c ? (float)(i - j) * 0.5f : 0.0f;
             if (from_c)
                 c[i * C + j] = start;
-            want[i * C + j] = expected(l, depth, i, j, start, parts, act);
+            want[i * C + j] = expected(l, depth, i, j, start, parts, act, dp);
         }
     call_tile(l, key, parts, act, depth);
     check_block(l->name, tile_name(lab_arena, key), depth);
@@ -197,6 +237,9 @@ static void test_prebuilt_tiles(void **state)
                 key.dtype = DtypeBf16;
                 key.epilogue = EpAny;
                 run_tile(&lab[i], key, Full, ActSilu, 7);
+                key.arithmetic = ArithmeticBf16Dp;
+                run_tile(&lab[i], key, Full, ActSilu, 7);
+                key.arithmetic = ArithmeticF32;
                 key.dtype = DtypeF32;
                 run_tile(&lab[i], key, Full, ActRelu, 67);
                 run_tile(&lab[i], key, Full, ActGelu, 3);
@@ -217,7 +260,8 @@ static void test_integers(void **state)
             int64_t sum = 0;
             for (int64_t k = 0; k < 67; k++)
                 sum += (int64_t)a[i * Stride + k] * (int64_t)*b_at(67, k, j);
-            const float got = expected(&lab[0], 67, i, j, 0.0f, 0, ActNone);
+            const float got = expected(&lab[0], 67, i, j, 0.0f, 0, ActNone,
+                                       false);
             assert_true(got == (float)sum);
         }
     for (int i = 0; i < n_labs; i++)
@@ -278,17 +322,21 @@ static void test_look_up(void **state)
     enum { D = 37 };
     (void)state;
     lab_fill(b, Wide * MostK, FillUniform);
-    round_b();
+    round_b(D);
+    static uint16_t row[D];
     for (int i = 0; i < n_labs; i++)
         for (int64_t id = 0; id < 64; id++) {
             LookUp *look_up = (LookUp *)lab_function(&lab[i], "embed_row_bf16");
             lab_guard(c, D + 1);
-            look_up(c, b_bf16 + id / 16 * 16 * D + id % 16, 16, D, 1.7f, bias);
-            look_up(c + C, b_bf16 + id * D, 1, D, 1.7f, NULL);
+            for (int64_t k = 0; k < D; k++)
+                row[k] = bf16_of(*b_at(D, k, id));
+            look_up(c, b_bf16 + id / 16 * 16 * column_bf16(D) + id % 16 * 2, 16,
+                    D, 1.7f, bias);
+            look_up(c + C, row, 1, D, 1.7f, NULL);
             assert_true(is_canary(c[D]));
             for (int64_t k = 0; k < D; k++) {
                 assert_true(c[k] == fmaf(1.7f, *b_at(D, k, id), bias[k]));
-                assert_true(c[C + k] == 1.7f * b[id * D + k]);
+                assert_true(c[C + k] == 1.7f * *b_at(D, k, id));
             }
         }
 }

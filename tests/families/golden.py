@@ -14,10 +14,11 @@ It runs twice: `record` with transformers 5, which writes all but config4.json,
 and `config4` with the last transformers 4, which makes the config from the
 same words, loads the weights with it and must compute the same.
 
-A family is a row of FAMILIES in decoders.py, encoders.py or seq2seq.py: a
-Family. Its weights are random, far from what a class begins with: norms about
-1, biases about 0, no two alike. The model is saved and loaded again before
-anything is recorded, so what a file leaves out is left out of the results.
+A family is a row of FAMILIES in decoders.py, encoders.py, seq2seq.py or
+retrieval.py: a Family. Its weights are random, far from what a class begins
+with: norms about 1, biases about 0, no two alike. The model is saved and loaded
+again before anything is recorded, so what a file leaves out is left out of the
+results.
 """
 import argparse
 import dataclasses
@@ -33,7 +34,7 @@ import torch
 import transformers
 
 HERE = pathlib.Path(__file__).parent
-PARTS = ("decoders", "encoders", "seq2seq")
+PARTS = ("decoders", "encoders", "seq2seq", "retrieval")
 FIVE = int(transformers.__version__.split(".")[0]) >= 5
 SMALL = 100 * 1024
 MARGIN = 1e-3  # greedy: the best logit is ahead of the next by this

@@ -13,6 +13,7 @@ state    runtime/search/state.c         s/if (bytes != state_size(.*/if (0)/
 records  compiler/records/line.c s/if (n < tail)/if (n == 0)/
 resume   compiler/sweep/row.c    s/ \&\& bound < (double)Bounds//
 packed   runtime/weights/packed.c        s/|| part > bytes - at)/)/
+shard    runtime/text/shard_record.c s/ || i > n || n > ATTN_SHARDS/ || n > ATTN_SHARDS/
 command  runtime/text/input_lines.c     s/!attn_number_ends(at, end) || id >= s->size/!attn_number_ends(at, end)/
 END
 }

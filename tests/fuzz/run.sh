@@ -31,6 +31,7 @@ compiler/records/file.c compiler/records/records_print.c
 resume   300000   4096  compiler/sweep/resume_file.c compiler/sweep/row.c \
 compiler/sweep/sweep_csv.c compiler/sweep/sweep_json.c compiler/sweep/pareto.c
 packed   1000000  4096  runtime/weights/packed.c
+shard    1000000  1024  runtime/text/shard_record.c
 command  50000    1024  compiler/main.c compiler/cli/options/options.c \
 compiler/cli/options/command_line.c compiler/cli/options/model_options.c compiler/cli/options/lines.c \
 compiler/cli/run/run_attention.c compiler/cli/command/cmd_compile.c compiler/cli/command/cmd_graph.c \

@@ -71,8 +71,9 @@ static const struct {
       "transformers 4 scales" },
     { "nomic-bert", "{\"rotary_scaling_factor\": 2}", "scaled rotary" },
     { "bert", "{\"model_type\": \"modernbert-decoder\"}", "layers differ" },
-    { "bert", "{\"model_type\": \"gte\"}", "last product alone" },
-    { "bert", "{\"model_type\": \"new\"}", "as NTK does" },
+    { "gte-new", "{\"layer_norm_type\": \"rms_norm\"}", "rms_norm" },
+    { "gte-new", "{\"logn_attention_scale\": true}", "logn_attention_scale" },
+    { "jina2", "{\"feed_forward_type\": \"swiglu\"}", "swiglu" },
     { "bert", "{\"model_type\": \"apertus\"}", "learned numbers" },
     { "bert", "{\"model_type\": \"dinov2_with_registers\"}", "registers" },
     { "exaone4",
@@ -158,6 +159,8 @@ static const struct {
       "a step of its modules.json, sentence_transformers.models.LayerNorm" },
     { "[" STEP("Transformer", "") "]", "{}", "without a transformer and" },
     { "[" START "]", "{\"do_lower_case\": true}", "made small" },
+    { "[" START "]", "{\"transformer_task\": \"fill-mask\"}",
+      "does not give the rows of the last layer" },
 };
 
 static void replace(const char *name, const char *text)

@@ -3,6 +3,7 @@
  * output and signals of the process are left alone. */
 /* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp, sched_setaffinity */
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <setjmp.h>
@@ -18,7 +19,10 @@
 
 #if !SANITIZED
 #include "support/count_alloc.h"
+#else
+static long count;
 #endif
+static long opened_at; /* allocations of the last attnc_open() */
 
 static const char encoder[] =
     "attnc: 1\nname: words\nkind: encoder\nd_model: 8\nh: 2\nd_ff: 16\nN: 1\n"
@@ -45,12 +49,54 @@ static int take(void *user, const char *text, int64_t bytes)
     return 0;
 }
 
+static int take_answer(void *user, const struct attnc_answer *answer)
+{
+    (void)user, (void)answer;
+    return 0;
+}
+
+/* Calls what a handle of a model that generates has. Returns a number below 0
+ * after an error. */
+static int64_t answer_once(attnc_handle *h)
+{
+    static float logits[8 * 64];
+    static int64_t state[1 << 14];
+    const char *const texts[] = { "ab", "c" };
+    const char *const search[] = { "--beam=2", "--prefix=HH", NULL };
+    const char *const best[] = { "--nbest=2", "--suppress=HH", NULL };
+    const char *const one[] = { "--beam=1", "--stop=L", "-n", "2", NULL };
+    double p;
+    int64_t n = attnc_generate(h, "ab", -1, search, take, NULL);
+    if (n >= 0)
+        n = attnc_answers(h, texts, NULL, 2, best, take_answer, NULL);
+    if (n >= 0)
+        n = attnc_score(h, "ab", -1, "HH", -1, &p);
+    if (n >= 0)
+        n = attnc_logits(h, "ab", -1, "HH", -1, 0, logits, 8 * 64);
+    if (n >= 0)
+        n = attnc_generate(h, "ab", -1, one, take, NULL);
+    if (n >= 0)
+        n = attnc_state(h, state, sizeof state);
+    if (n >= 0)
+        n = attnc_continue(h, state, n, NULL, 0, one, take, NULL);
+    return n;
+}
+
+static int64_t chat_once(attnc_handle *h)
+{
+    static const char *const roles[] = { "user", "assistant", "user" };
+    static const char *const turns[] = { "hello", "}}}}}l", "hole" };
+    int64_t n = 0;
+    for (int i = 1; i <= 3 && n >= 0; i += 2)
+        n = attnc_chat(h, roles, turns, i, NULL, take, NULL);
+    return n;
+}
+
 /* Returns ATTNC_DONE, ATTNC_MEMORY, or another code. */
 static int call_once(const char *path, const char *text, Heard *heard)
 {
     const char *const words[] = { "a", "bc" };
     const char *const options[] = { "--seed=1", "--threads=1", NULL };
-    const char *const search[] = { "--beam=2", "--prefix=HH", NULL };
     attnc_model *m;
     attnc_handle *h = NULL;
     float out[16];
@@ -58,9 +104,12 @@ static int call_once(const char *path, const char *text, Heard *heard)
     int64_t n = 0;
     if (code)
         return code;
+    opened_at = count;
     code = attnc_handle_open(&h, m, NULL);
-    if (!code && attnc_facts(m)->generates)
-        n = attnc_generate(h, "ab", -1, search, take, NULL);
+    if (!code && attnc_facts(m)->kind == ATTNC_DECODER)
+        n = chat_once(h);
+    else if (!code && attnc_facts(m)->generates)
+        n = answer_once(h);
     else if (!code)
         n = attnc_embed(h, words, NULL, 2, out, 16, NULL);
     heard->n += code || n < 0;
@@ -70,33 +119,80 @@ static int call_once(const char *path, const char *text, Heard *heard)
     return code ? code : n == ATTNC_ERROR_MEMORY ? ATTNC_MEMORY : (int)(n < 0);
 }
 
-/* The same for a compilation to files, a graph and a plan. */
+/* The same for a compilation to files, and reports. */
 static int compile_once(const char *path, const char *text, Heard *heard)
 {
     char c[100];
     snprintf(c, sizeof c, "%s/w.c", scratch);
     const char *const options[] = { "-o", c, "--embed", "--seed=1", NULL };
-    char *graph = NULL, *plan = NULL;
-    int code = attnc_graph(&graph, path, text, NULL, hear, heard);
+    static const char *const predict[] = { "--predict", "--vary=N=1,2", NULL };
+    char *graph = NULL, *plan = NULL, *sweep = NULL;
+    int code = attnc_report(&graph, "graph", path, text, NULL, hear, heard);
     if (!code)
-        code = attnc_plan(&plan, path, text, NULL, hear, heard);
+        code = attnc_report(&plan, "plan", path, text, NULL, hear, heard);
     if (!code)
         code = attnc_compile(path, text, options, hear, heard);
+    if (!code)
+        code = attnc_report(&sweep, "sweep", path, text, predict, hear, heard);
+    attnc_free(sweep);
     attnc_free(graph);
     attnc_free(plan);
     return code;
 }
 
 #if !SANITIZED
+/* The same for attention weights and their picture, with weights in memory. */
+static int attend_once(const char *path, const char *text, Heard *heard)
+{
+    static char weights[1 << 16];
+    static size_t n;
+    const char *const options[] = { "--threads=1", NULL };
+    const char *const none[] = { "-n", "0", NULL };
+    const struct attnc_maps *maps = NULL;
+    const char *svg;
+    attnc_model *m;
+    FILE *f = n ? NULL : fopen("tests/torch/rotary.safetensors", "rb");
+    if (f) {
+        n = fread(weights, 1, sizeof weights, f);
+        fclose(f);
+    }
+    int code = attnc_open_weights(&m, path, text, weights, (int64_t)n, options,
+                                  hear, heard);
+    if (code)
+        return code;
+    code = attnc_attention(&maps, m, "hello", none, hear, heard);
+    attnc_maps_free(maps);
+    maps = NULL;
+    opened_at = count; /* both engines are open */
+    if (!code)
+        code = attnc_attention(&maps, m, "hello", none, hear, heard);
+    if (!code)
+        code = attnc_maps_svg(maps, &svg, hear, heard);
+    attnc_maps_free(maps);
+    attnc_close(m);
+    return code;
+}
+
+static void spare_child(void)
+{
+    fails_at = 0;
+}
+
+/* Makes each allocation of a call fail, or each one after attnc_open(): then
+ * those of a child process, such as libtcc's, succeed. */
 static void fail_each(int call(const char *path, const char *text,
                                Heard *heard),
-                      const char *path, const char *text)
+                      const char *path, const char *text, bool after_open)
 {
     Heard heard = { 0 };
     int failed = 0;
     call(path, text, &heard); /* makes what is kept for the process */
+    count = 0;
+    call(path, text, &heard); /* sets opened_at */
     const long before = blocks;
-    fails_at = 1;
+    if (after_open)
+        assert_int_equal(pthread_atfork(NULL, NULL, spare_child), 0);
+    fails_at = after_open ? opened_at : 1;
     for (bool all = false; !all; fails_at++) {
         heard = (Heard){ 0 };
         count = 0;
@@ -104,12 +200,13 @@ static void fail_each(int call(const char *path, const char *text,
         all = count < fails_at;
         failed += code == ATTNC_MEMORY;
         if (blocks != before || (code && code != ATTNC_MEMORY) || heard.n > 1)
-            fail_msg("allocation %ld: code %d, %d messages (%s), %ld blocks "
-                     "are left",
-                     fails_at, code, heard.n, heard.text, blocks - before);
+            fail_msg(
+                "%s: allocation %ld: code %d, %d messages (%s), %ld blocks "
+                "are left",
+                path, fails_at, code, heard.n, heard.text, blocks - before);
     }
     fails_at = 0;
-    assert_true(failed > 50);
+    assert_true(failed > (after_open ? 3 : 50));
 }
 #endif
 
@@ -124,9 +221,13 @@ static void test_each_allocation(void **state)
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    fail_each(call_once, "w.yaml", encoder);
-    fail_each(call_once, "models/g2p-en/g2p-en.yaml", NULL);
-    fail_each(compile_once, "w.yaml", encoder);
+    fail_each(call_once, "w.yaml", encoder, false);
+    fail_each(call_once, "models/g2p-en/g2p-en.yaml", NULL, false);
+    fail_each(compile_once, "w.yaml", encoder, false);
+    fail_each(call_once, "w.yaml", encoder, true);
+    fail_each(call_once, "models/g2p-en/g2p-en.yaml", NULL, true);
+    fail_each(call_once, "tests/cli/chat.yaml", NULL, true);
+    fail_each(attend_once, "tests/cli/chat.yaml", NULL, true);
     assert_int_equal(scratch_empty(), 2);
 #endif
 }

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <jansson.h>
-
 #include "library/attnc.h"
 #include "support/scratch.h"
 
@@ -90,10 +88,6 @@ static void test_messages(void **state)
                 "--threads takes a value: --threads N", 0, 0);
     expect_open(ATTNC_USAGE, encoder, WORDS("--explain"),
                 "--explain is not an option of attnc_open()", 0, 0);
-    expect_open(ATTNC_USAGE, encoder, WORDS("--backend=auto"),
-                "--backend=auto is for attnc run: name one, such as jit or "
-                "clang",
-                0, 0);
     expect_open(ATTNC_BACKEND, encoder, WORDS("--backend=/no/cc"),
                 "there is no C compiler /no/cc; give another by --cc", 0, 0);
 }
@@ -434,6 +428,7 @@ static void test_attention(void **state)
     assert_int_equal(attnc_attend(h, x, 1, x, x, 2, x, d - 1),
                      ATTNC_ERROR_ROOM);
     assert_int_equal(attnc_attend(h, x, 0, x, x, 2, x, d), ATTNC_ERROR_LENGTH);
+    assert_int_equal(attnc_hidden(h, "a", -1, NULL, 0, x, d), ATTNC_ERROR_KIND);
     attnc_handle_close(h);
     attnc_close(m);
     free(x);
@@ -461,34 +456,6 @@ static void test_folder(void **state)
 }
 
 /* ---- text ---- */
-static void test_texts(void **state)
-{
-    Heard h = { 0 };
-    char *text;
-
-    (void)state;
-    assert_int_equal(attnc_graph(&text, "w.yaml", encoder,
-                                 WORDS("--format=json"), hear, &h),
-                     ATTNC_DONE);
-    json_t *graph = json_loads(text, 0, NULL);
-    assert_true(json_array_size(json_object_get(graph, "nodes")) > 10);
-    json_decref(graph);
-    attnc_free(text);
-    assert_int_equal(attnc_plan(&text, "w.yaml", encoder, NULL, hear, &h),
-                     ATTNC_DONE);
-    assert_non_null(strstr(text, "words"));
-    attnc_free(text);
-    assert_int_equal(attnc_plan(&text, "w", "attnc: 2\n", NULL, hear, &h),
-                     ATTNC_INPUT);
-    assert_null(text);
-    h.n = 0;
-    assert_int_equal(attnc_graph(&text, "w.yaml", encoder, WORDS("--stage=all"),
-                                 hear, &h),
-                     ATTNC_USAGE);
-    assert_string_equal(h.text, "--stage=all is not an option of "
-                                "attnc_graph()");
-}
-
 static void test_compile(void **state)
 {
     char c[200];
@@ -592,7 +559,6 @@ int main(void)
         cmocka_unit_test(test_bad_rows),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_folder),
-        cmocka_unit_test(test_texts),
         cmocka_unit_test(test_compile),
         cmocka_unit_test(test_threads),
     };

@@ -77,6 +77,22 @@ static void check_text(const Target *t)
     }
 }
 
+/* True if no target of the list before number i has the same compiler flags. */
+static bool has_new_flags(int i)
+{
+    const Target t = target(target_name(i));
+    while (i-- > 0) {
+        const Target other = target(target_name(i));
+        if (of_this_family(&other)
+            && !strcmp(target_flags(a, &other), target_flags(a, &t)))
+            return false;
+    }
+    return true;
+}
+
+/* Compiles once for each set of flags: files for the same flags differ only in
+ * the tiles, which test_vectors() compiles. Parts other than the model have the
+ * same text for all targets. */
 static void test_compilers(void **state)
 {
     (void)state;
@@ -88,12 +104,12 @@ static void test_compilers(void **state)
         emit("models/attention.yaml", "--no-records",
              arena_printf(a, "--march=%s", t.name));
         check_text(&t);
-        for (int c = 0; c < Compilers; c++)
+        for (int c = 0; has_new_flags(i) && c < Compilers; c++)
             if (is_here(c))
                 assert_true(WORKS(attnc(), "compile", "models/attention.yaml",
-                                  "--no-records", "--emit=obj", "-O0",
-                                  arena_printf(a, "--march=%s", t.name), "--cc",
-                                  compilers[c], "-o", object));
+                                  "--no-records", "--parts=model", "--emit=obj",
+                                  "-O0", arena_printf(a, "--march=%s", t.name),
+                                  "--cc", compilers[c], "-o", object));
     }
 }
 
@@ -203,6 +219,12 @@ static void count_vectors(const char *text, const char *name, int *whole,
     }
 }
 
+/* bf16 has two k of a pair in a loop, and an odd last one behind it. */
+static int steps_of(const char *tile)
+{
+    return strstr(tile, "bf16") ? 3 : 1;
+}
+
 /* Compilers may prefer vectors of half the width for these processors. Then
  * sums do not fit into the registers, and a tile runs at a quarter of its
  * speed. */
@@ -254,7 +276,7 @@ static void check_vectors(const Target *t, const char *compiler)
         const char *tile = kernels_nth(k, i);
         count_vectors(text, tile, &whole, &other);
         assert_int_equal(sscanf(tile, "tile_%dx%d", &mr, &nr), 2);
-        if (whole != mr * nr / 16 || other != 0)
+        if (whole != steps_of(tile) * mr * nr / 16 || other != 0)
             fail_msg("%s by %s for %s: %d whole vectors, %d others", tile,
                      compiler, t->name, whole, other);
     }

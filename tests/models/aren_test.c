@@ -188,21 +188,20 @@ static void check_score(const Engine *e, const json_t *c)
     double sum = 0;
     int64_t n = json_ids(json_object_get(c, "source_ids"), source, MostIds);
     int64_t t = json_ids(json_object_get(want, "ids"), target, MostIds);
-    int64_t bytes = attn_score_bytes(e->backend.model, n, t, NULL);
-    assert_int_equal(attn_score_pair(
-                         &(struct attn_score_request){
-                             .model = e->backend.model,
-                             .bound = e->bound,
-                             .start = 1,
-                             .source = source,
-                             .source_n = n,
-                             .target = target,
-                             .target_n = t,
-                             .memory = nan_block(a, bytes),
-                             .bytes = bytes,
-                         },
-                         got),
-                     0);
+    struct attn_score_request r = {
+        .model = e->backend.model,
+        .bound = e->bound,
+        .start = 1,
+        .pair = &(struct attn_score_pair){ .source = source,
+                                           .source_n = n,
+                                           .target = target,
+                                           .target_n = t },
+        .pairs = 1,
+        .log_probability = got,
+    };
+    r.bytes = attn_score_bytes(&r);
+    r.memory = nan_block(a, r.bytes);
+    assert_int_equal(attn_score_pairs(&r), 0);
     assert_int_equal(json_array_size(each), t);
     for (int64_t i = 0; i < t; i++) {
         assert_score(c, json_number_value(json_array_get(each, (size_t)i)),

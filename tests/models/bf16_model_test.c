@@ -83,7 +83,8 @@ static void test_rounded_before(void **state)
         assert_int_equal(bf16.size, f32.size);
         assert_memory_equal(bf16.out, f32.out,
                             (size_t)f32.size * sizeof *f32.out);
-        assert_true(bf16.e.plan->pack.bytes < f32.e.plan->pack.bytes);
+        if (bf16.e.spec->d_model >= 32) /* else panels of bf16 are padded */
+            assert_true(bf16.e.plan->pack.bytes < f32.e.plan->pack.bytes);
         assert_true(bf16.e.plan->pack.hash != f32.e.plan->pack.hash);
         assert_true(bf16.e.spec->hash != f32.e.spec->hash);
         engine_close(&bf16.e);

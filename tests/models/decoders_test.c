@@ -128,24 +128,21 @@ static void check_scores(Model *m)
         float got[MostIds];
         const struct attn_model *model = m->e.backend.model;
         int64_t n = json_ids(json_object_get(c, "ids"), ids, MostIds) - 1;
-        int64_t bytes = attn_score_bytes(model, 0, n, NULL);
-        void *memory = nan_block(m->a, bytes);
         assert_int_equal(json_numbers(json_object_get(c, "token_log_probs"),
                                       want, MostIds),
                          n);
-        assert_int_equal(attn_score_pair(
-                             &(struct attn_score_request){
-                                 .model = model,
-                                 .bound = m->e.bound,
-                                 .start = ids[0],
-                                 .source = ids,
-                                 .target = ids + 1,
-                                 .target_n = n,
-                                 .memory = memory,
-                                 .bytes = bytes,
-                             },
-                             got),
-                         0);
+        struct attn_score_request r = {
+            .model = model,
+            .bound = m->e.bound,
+            .start = ids[0],
+            .pair = &(struct attn_score_pair){ .target = ids + 1,
+                                               .target_n = n },
+            .pairs = 1,
+            .log_probability = got,
+        };
+        r.bytes = attn_score_bytes(&r);
+        r.memory = nan_block(m->a, r.bytes);
+        assert_int_equal(attn_score_pairs(&r), 0);
         for (int64_t j = 0; j < n; j++) {
             assert_true(fabs((double)got[j] - want[j]) <= 1e-4);
             sum += (double)got[j];

@@ -167,6 +167,13 @@ static const char *const of_encoders[] = {
     "--threads 2 --pairs=yes", "--pairs --max-input",
 };
 
+/* True for an option that only programs of specs with prompts have, and for
+ * -o, which attnc run takes without --shard too. */
+static bool is_apart(const char *name)
+{
+    return strcmp(name, "--prompt-name") == 0 || strcmp(name, "-o") == 0;
+}
+
 static void encoder_lines(void)
 {
     static const char *const uses[] = { "lines", "lines --pairs", "score",
@@ -178,7 +185,7 @@ static void encoder_lines(void)
         {
             line(uses[k]);
             for (int i = 0; i < Rows; i++)
-                if (rows[i].uses & ATTN_FOR_ENCODE)
+                if (rows[i].uses & ATTN_FOR_ENCODE && !is_apart(rows[i].name))
                     row_lines(uses[k], ATTN_FOR_ENCODE, &rows[i]);
             for
                 EACH(i, of_encoders)
@@ -199,7 +206,7 @@ static void all_lines(const Model *m)
     line("score");
     line(prompt);
     for (int i = 0; i < Rows; i++) {
-        if (!(rows[i].uses & here))
+        if (!(rows[i].uses & here) || is_apart(rows[i].name))
             continue;
         row_lines("lines", ATTN_FOR_LINES, &rows[i]);
         row_lines(prompt, ATTN_FOR_PROMPT, &rows[i]);

@@ -125,17 +125,18 @@ static void check_answer(Arena *a, const Engine *e,
     const int64_t all = h->n;
     float *each = arena_alloc(a, (size_t)all * sizeof *each);
     float sum = 0;
-    const int64_t bytes = attn_score_bytes(e->backend.model, n, all, NULL);
-    const struct attn_score_request r = { .model = e->backend.model,
-                                          .bound = e->bound,
-                                          .start = o->start,
-                                          .source = ids,
-                                          .source_n = n,
-                                          .target = h->tokens,
-                                          .target_n = all,
-                                          .memory = nan_block(a, bytes),
-                                          .bytes = bytes };
-    assert_int_equal(attn_score_pair(&r, each), 0);
+    const struct attn_score_pair pair = {
+        .source = ids, .source_n = n, .target = h->tokens, .target_n = all
+    };
+    struct attn_score_request r = { .model = e->backend.model,
+                                    .bound = e->bound,
+                                    .start = o->start,
+                                    .pair = &pair,
+                                    .pairs = 1,
+                                    .log_probability = each };
+    r.bytes = attn_score_bytes(&r);
+    r.memory = nan_block(a, r.bytes);
+    assert_int_equal(attn_score_pairs(&r), 0);
     for (int64_t i = 0; i < all; i++)
         sum += each[i];
     assert_true(sum == h->log_probability);

@@ -16,6 +16,7 @@
 #include "support/backwards.h"
 #include "support/form_files.h"
 #include "support/random_spec.h"
+#include "support/said.h"
 #include "support/scratch.h"
 
 static long count = 8, first = 1;
@@ -78,155 +79,16 @@ static void check_result(Case *c)
 
 /* ---- searches, streams, scores ---- */
 
-enum { Answers = 3, Tokens = 24, Beams = 4 };
-
-typedef struct { /* all their results, as bytes to compare */
-    int64_t found[Answers], n[Answers][Beams];
-    float score[Answers][Beams];
-    int32_t tokens[Answers][Beams][Tokens], stream[Tokens];
-    float log_probability[Tokens];
-    int code;
-} Said;
-
-static void *nan_memory(const Case *c, int64_t bytes)
-{
-    assert_true(bytes > 0);
-    return memset(arena_alloc(c->arena, (size_t)bytes), 0xff, (size_t)bytes);
-}
-
-static struct attn_search_options options_of(const Case *c, int64_t beam)
-{
-    const Spec *s = c->e.spec;
-    return (struct attn_search_options){ .beam = beam,
-                                         .results = beam,
-                                         .max_output = 9,
-                                         .max_output_plus = -1,
-                                         .patience = 1,
-                                         .start = (int32_t)s->token_start,
-                                         .end = (int32_t)s->token_end,
-                                         .want_scores = 1,
-                                         .parallel = c->e.parallel };
-}
-
-static void say_search(const Case *c, int64_t beam, const int32_t *ids,
-                       const int32_t *start, Said *said)
-{
-    const struct attn_model *m = c->e.backend.model;
-    struct attn_search_options o = options_of(c, beam);
-    struct attn_hypothesis out[Answers * Beams];
-    const int64_t bytes = attn_search_bytes(m, &o, Answers, start[Answers],
-                                            start[Answers]);
-    if (bytes < 0) {
-        said->code = -2;
-        return;
-    }
-    said->code = attn_search(
-        &(struct attn_search_request){
-            .model = m,
-            .bound = c->e.bound,
-            .o = &o,
-            .sentences = Answers,
-            .ids = ids,
-            .start = start,
-            .memory = nan_memory(c, bytes),
-            .bytes = bytes,
-        },
-        out, said->found);
-    for (int i = 0; said->code == 0 && i < Answers; i++)
-        for (int64_t k = 0; k < said->found[i]; k++) {
-            const struct attn_hypothesis *h = &out[i * beam + k];
-            said->n[i][k] = h->n;
-            said->score[i][k] = h->score;
-            memcpy(said->tokens[i][k], h->tokens, (size_t)h->n * 4);
-        }
-}
-
-static void say_stream(const Case *c, const int32_t *ids, int64_t n, Said *said)
-{
-    const struct attn_model *m = c->e.backend.model;
-    const struct attn_search_options o = options_of(c, 1);
-    const int64_t source = m->kind == ATTN_DECODER ? 0 : n;
-    const int64_t tokens = attn_min(Tokens, m->max_target + 1);
-    const int64_t bytes = attn_stream_bytes(m, &o, source, tokens, 1);
-    struct attn_stream s;
-    if (bytes < 0
-        || attn_stream_open(&s,
-                            &(struct attn_stream_request){
-                                .model = m,
-                                .bound = c->e.bound,
-                                .o = &o,
-                                .ids = ids,
-                                .n = n,
-                                .tokens = tokens,
-                                .streams = 1,
-                                .memory = nan_memory(c, bytes),
-                                .bytes = bytes,
-                            })
-               != 0)
-        return;
-    int64_t token, at = 0;
-    while (at < Tokens && (token = attn_stream_next(&s)) >= 0)
-        said->stream[at++] = (int32_t)token;
-}
-
-static void say_scores(const Case *c, const int32_t *ids, int64_t n, Said *said)
-{
-    const struct attn_model *m = c->e.backend.model;
-    const struct attn_parallel *p = c->e.parallel;
-    const int64_t bytes = attn_score_bytes(m, n, 2, p);
-    if (attn_score_pair(
-            &(struct attn_score_request){
-                .model = m,
-                .bound = c->e.bound,
-                .start = (int32_t)c->e.spec->token_start,
-                .source = ids,
-                .source_n = n,
-                .target = said->stream,
-                .target_n = 2,
-                .parallel = p,
-                .memory = nan_memory(c, bytes),
-                .bytes = bytes,
-            },
-            said->log_probability)
-        != 0)
-        said->log_probability[0] = -1;
-}
-
-static Said say_all(const Case *c, int64_t beam)
-{
-    enum { Rows = 5 };
-    const struct attn_model *m = c->e.backend.model;
-    const int64_t vocab = m->kind == ATTN_DECODER ? m->target_vocab
-                                                  : m->source_vocab;
-    const int32_t start[] = { 0, 2, 4, Rows };
-    int32_t ids[Rows];
-    Said said;
-    memset(&said, 0, sizeof said);
-    for (int i = 0; i < Rows; i++)
-        ids[i] = (int32_t)((c->seed + 3 * (uint64_t)i) % (uint64_t)vocab);
-    say_search(c, beam, ids, start, &said);
-    say_stream(c, ids, 2, &said);
-    say_scores(c, ids, 2, &said);
-    return said;
-}
-
 static void check_answers(Case *c)
 {
     for (int64_t beam = 1; beam <= Beams; beam += Beams - 1) {
         const struct attn_parallel *p = c->e.parallel;
         c->e.parallel = NULL;
-        const Said alone = say_all(c, beam);
+        const Said alone = say_all(c->arena, &c->e, c->seed, beam);
         c->e.parallel = p;
-        const Said said = say_all(c, beam);
+        const Said said = say_all(c->arena, &c->e, c->seed, beam);
         assert_same(c, "answers", &alone, &said, sizeof said);
     }
-}
-
-static bool generates(const Case *c)
-{
-    const struct attn_model *m = c->e.backend.model;
-    return (m->kind == ATTN_DECODER || m->kind == ATTN_ENCODER_DECODER)
-        && m->input_width == 0;
 }
 
 /* ---- cases ---- */
@@ -243,7 +105,7 @@ static void check_model(Case *c, const char *path, EngineOptions o)
     c->size = result_rows(c->e.spec, c->sample) * result_columns(c->e.spec);
     c->result = result_of(c, 0);
     with_each(c, check_result);
-    if (generates(c))
+    if (generates(&c->e))
         with_each(c, check_answers);
     engine_close(&c->e);
 }

@@ -19,10 +19,26 @@ enum { Forms = 1000 };
 /* ---- what is spoken for ---- */
 
 /* Fields that are not a matter of the form: files, names, the version, the
- * arithmetic of integers; and constant lengths, which differential_test
- * chooses. */
-static const char *const other[] = { "attnc",   "extends", "name",
-                                     "weights", "names",   "arithmetic" };
+ * arithmetic of integers; constant lengths, which differential_test chooses;
+ * what follows logits, of which too few forms have all words; and what lines of
+ * late interaction are. */
+static const char *const other[] = {
+    "attnc",
+    "extends",
+    "name",
+    "weights",
+    "names",
+    "arithmetic",
+    "head.pool",
+    "head.activation",
+    "head.query.length",
+    "head.query.cut",
+    "head.query.token",
+    "head.query.attend",
+    "head.query.prefix",
+    "head.document.length",
+    "head.document.prefix",
+};
 
 typedef struct {
     Arena *arena;

@@ -129,6 +129,7 @@ FIELDS = {
     "norm.embedding": False,
     "norm.attention": True,
     "norm.ffn": True,
+    "norm.again": False,
     "norm.qk": False,
     "norm.qk_rotated": False,
     "residual.type": "add",
@@ -146,6 +147,7 @@ FIELDS = {
     "bias.o": lambda v: v["projections.o"],
     "bias.mix": True,
     "bias.ffn": True,
+    "bias.w2": lambda v: v["bias.ffn"],
     "bias.logits": False,
     "attention.scale": attention_scale,
     "attention.score": "dot",
@@ -189,7 +191,9 @@ FIELDS = {
     "head.pool": lambda v: ("mean" if v["head.type"] == "pool" else
                             "class" if v["head.type"] == "classify" else
                             "none"),
+    "head.score": None,
     "head.normalize": False,
+    "head.activation": "none",
     "head.classes": 0,
     "head.bias": True,
     "head.dense.width": 0,
@@ -257,7 +261,8 @@ SILENT = {
     "weights": "a path",
     "unused": "of warnings",
     **{f"fix.{key}": FIXED for key in ("source", "target", "past", "query",
-                                       "key", "batch", "threads", "unroll")},
+                                       "key", "batch", "threads", "ranks",
+                                       "unroll")},
     **{key: TEXT for key in
        ("vocab.source.file", "vocab.target.file",
         "vocab.tokens.unknown.source", "vocab.tokens.unknown.target",
@@ -265,7 +270,11 @@ SILENT = {
         "chat.system.prefix", "chat.system.suffix", "chat.system.text",
         "chat.system.inside", "chat.system.skip_empty", "chat.trim",
         "chat.user.prefix", "chat.user.suffix", "chat.assistant.prefix",
-        "chat.assistant.suffix")},
+        "chat.assistant.suffix", "prompts", "prompt", "pair.begin",
+        "pair.prompt", "pair.first", "pair.second", "pair.end",
+        "head.query.length", "head.query.cut", "head.query.token",
+        "head.query.attend", "head.query.prefix", "head.document.length",
+        "head.document.prefix", "head.document.skip")},
 }
 
 

@@ -6,7 +6,7 @@ from sublayers import least_layers, mixing, order, of_heads
 
 PLAIN = ("none", "relu", "gelu", "gelu_tanh", "silu", "quick_gelu",
          "sigmoid", "tanh", "clipped_gelu", "clipped_plus_1",
-         "squared_relu")
+         "squared_relu", "log1p_relu", "log1p_log1p_relu")
 GATES = ("reglu", "geglu", "geglu_tanh", "swiglu", "glu", "clipped_swiglu")
 
 
@@ -179,7 +179,7 @@ def masking(d, s, kind):
 def rest(d, s, kind):
     scores(d, s, s, s.get("positions.scores", s["positions.type"])
            if "attention.latent.kv_rank" not in s else "latent")
-    for key in ("q", "k", "v", "o", "ffn"):
+    for key in ("q", "k", "v", "o", "ffn", "w2"):
         if d.often(0.15):
             s["bias." + key] = False
     if d.often(0.4):
@@ -188,6 +188,8 @@ def rest(d, s, kind):
         s["norm.bias"] = False
     s["norm.place"] = d.choice(["post", "pre", "pre", "inside", "both"])
     s["norm.eps"] = d.choice([1e-5, 1e-3, 0.1])
+    if kind == "encoder" and s["norm.place"] == "post" and d.often(0.3):
+        s["norm.again"] = True
     for key, share in (("final", 0.3), ("embedding", 0.3)):
         if d.often(share):
             s["norm." + key] = d.often(0.5)
@@ -215,6 +217,7 @@ def rest(d, s, kind):
         s.pop("residual.type", None)
         s["parallel"] = d.choice(["shared", "separate"])
         s["norm.place"] = d.choice(["pre", "pre", "both"])
+        s.pop("norm.again", None)
         if s["parallel"] == "shared":
             s.pop("norm.attention", None)
     s["activation"] = d.choice(PLAIN if d.often(0.5) else GATES)
@@ -222,7 +225,7 @@ def rest(d, s, kind):
         experts(d, s)
     elif d.often(0.05) and "parallel" not in s:
         s["ffn.type"] = "none"
-        for key in ("d_ff", "activation", "bias.ffn", "norm.ffn"):
+        for key in ("d_ff", "activation", "bias.ffn", "bias.w2", "norm.ffn"):
             s.pop(key, None)
 
 
@@ -265,7 +268,7 @@ def layer_row(d, s, kind):
         row["attention.scale"] = d.number(0.1, 1.5)
     if d.often(0.2):
         row["bias." + d.choice("qkvo")] = d.often(0.5)
-    if d.often(0.2) and "parallel" not in s:
+    if d.often(0.2) and "parallel" not in s and "norm.again" not in s:
         row["norm.place"] = d.choice(["post", "pre", "inside", "both"])
     if d.often(0.2):
         row["norm.eps"] = d.choice([1e-5, 0.01])
@@ -355,8 +358,15 @@ def ending(d, s, kind):
     if kind == "encoder":
         s["head.type"] = d.choice(types)
         if s["head.type"] in ("pool", "classify") and d.often(0.7):
-            s["head.pool"] = d.choice(["mean", "class", "last", "max"])
-        if s["head.type"] == "pool" and d.often(0.4):
+            s["head.pool"] = d.choice(["mean", "class", "last", "max", "sum"])
+        if s["head.type"] == "logits" and d.often(0.3):
+            s["head.pool"] = d.choice(["mean", "class", "last", "max", "sum"])
+        if s["head.type"] in ("logits", "classify", "token_classify") and (
+                d.often(0.3)):
+            s["head.activation"] = d.choice(PLAIN)
+        if s["head.type"] == "logits" and d.often(0.3):
+            s["head.score"] = d.choice([3, [1, 4]])
+        if s["head.type"] in ("pool", "rows") and d.often(0.4):
             s["head.normalize"] = True
         if s["head.type"] in ("classify", "token_classify"):
             s["head.classes"] = d.randint(2, 6)
@@ -392,6 +402,8 @@ def dtypes(d, s):
                                   "int4g64"])
     if form.startswith("int") and d.often(0.4):
         s["arithmetic"] = d.choice(["int8", "int15"])
+    if form == "bf16" and d.often(0.4):
+        s["arithmetic"] = "bf16_dp"
     side = "decoder" if s["kind"] == "decoder" else "encoder"
     if s["kind"] != "attention" and "layers" not in s and d.often(0.4):
         s["dtype"] = {"default": form, side + ".0": d.choice(

@@ -106,6 +106,8 @@ def sublayer(v, w, at, which, x, f, normed):
         y = x + v["residual.scale"] * y
     if normed and place == "post":
         y = norm(v, w, f"{at}.norm{which}", y)
+    if v["norm.again"] and which == 1:
+        y = norm(v, w, f"{at}.norm1_after", x + y)
     return y
 
 
@@ -201,14 +203,26 @@ def logits(v, w, x):
 
 
 POOLS = {"mean": lambda x: x.mean(axis=0), "class": lambda x: x[0],
-         "last": lambda x: x[-1], "max": lambda x: x.max(axis=0)}
+         "last": lambda x: x[-1], "max": lambda x: x.max(axis=0),
+         "sum": lambda x: x.sum(axis=0)}
+
+
+def score(v, x):
+    """The column of one token, or the difference of two."""
+    ids = v["head.score"]
+    if ids is None:
+        return x
+    ids = ids if isinstance(ids, list) else [ids]
+    return x[:, ids[:1]] - (x[:, ids[1:]] if ids[1:] else 0)
 
 
 def head(v, w, x):
     """What an encoder makes of its rows."""
     kind, pool = v["head.type"], v["head.pool"]
+    last = ACTIVATIONS[v["head.activation"]]
     if kind == "logits":
-        return logits(v, w, x)
+        x = last(logits(v, w, x))
+        return score(v, x if pool == "none" else POOLS[pool](x)[None])
     pools = pool != "none" and kind in ("pool", "classify")
     if pools and v["head.dense.pooled"]:
         x = POOLS[pool](x)[None]
@@ -216,8 +230,9 @@ def head(v, w, x):
     if pools and not v["head.dense.pooled"]:
         x = POOLS[pool](x)[None]
     if kind in ("classify", "token_classify"):
-        x = product(w, "classifier", x, v["head.classes"], v["head.bias"])
-    if kind == "pool" and v["head.normalize"]:
+        x = last(product(w, "classifier", x, v["head.classes"],
+                         v["head.bias"]))
+    if v["head.normalize"]:
         x = x / np.maximum(np.sqrt((x * x).sum(axis=1, keepdims=True)), 1e-12)
     return x
 

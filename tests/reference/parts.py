@@ -43,6 +43,8 @@ ACTIVATIONS = {
     "clipped_gelu": lambda x: quick_gelu(np.minimum(x, 7)),
     "clipped_plus_1": lambda x: np.clip(x, -7, 7) + 1,
     "squared_relu": lambda x: np.maximum(x, 0) ** 2,
+    "log1p_relu": lambda x: np.log1p(np.maximum(x, 0)),
+    "log1p_log1p_relu": lambda x: np.log1p(np.log1p(np.maximum(x, 0))),
 }
 # f(w1 x) * g(w3 x)
 GATED = {
@@ -85,7 +87,7 @@ def network(v, w, name, x, width):
     y = ACTIVATIONS[f](product(w, name + ".w1", x, width, bias))
     if g:
         y = y * ACTIVATIONS[g](product(w, name + ".w3", x, width, bias))
-    return product(w, name + ".w2", y, x.shape[-1], bias)
+    return product(w, name + ".w2", y, x.shape[-1], v["bias.w2"])
 
 
 def best(scores, n, w):

@@ -140,7 +140,10 @@ class Weights:
                     np.concatenate([file.pop(name) for name in names], axis)
 
     def rows(self, name, x):
-        """x, rounded to integers where products compute in these."""
+        """x, rounded to what products compute with: bf16, or integers."""
+        if self.arithmetic == "bf16_dp" and self.form(name) == "bf16":
+            step = 2.0 ** (np.frexp(x)[1] - 8)
+            return np.rint(x / step) * step
         if self.arithmetic == "f32" or not self.form(name).startswith("int"):
             return x
         most = {"int8": 127, "int15": 16256}[self.arithmetic]

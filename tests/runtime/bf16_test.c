@@ -122,7 +122,8 @@ static uint16_t at(const PackItem *item, int64_t row, int64_t k)
     const uint16_t *block = packed + item->at / 2;
     return item->layout == PackRows
              ? block[row * item->k + k]
-             : block[row / 16 * 16 * item->k + k * 16 + row % 16];
+             : block[row / 16 * 16 * dtype_stored(DtypeBf16, item->k)
+                     + k / 2 * 32 + row % 16 * 2 + k % 2];
 }
 
 static void packs_what_is_stored(void **state)

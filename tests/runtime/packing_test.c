@@ -120,6 +120,9 @@ static float wanted(const PackItem *item, const Tensor *t, int64_t r, int64_t c)
 static int64_t index_of(const PackItem *item, int64_t r, int64_t c)
 {
     const int64_t at = item->first + r;
+    if (item->layout == PackPanels && item->dtype == DtypeBf16)
+        return at / 16 * 16 * ((item->k + 31) / 32 * 32) + at % 16 * 2
+             + c / 2 * 32 + c % 2;
     if (item->layout == PackPanels)
         return at / 16 * 16 * item->k + at % 16 + c * 16;
     return item->layout == PackVector ? at + c
@@ -250,7 +253,7 @@ static void packs_one(const struct attn_parallel *with)
     int64_t rows = item.rows, columns = item.k;
     if (item.from.groups)
         *(item.from.by_columns ? &columns : &rows) = item.from.total;
-    const int64_t bytes = 4 * (item.first + 16 + rows) * (columns + 16);
+    const int64_t bytes = 4 * (item.first + 16 + rows) * (columns + 32);
     if (rows * columns > MostElements || bytes + 256 > MostBytes)
         return;
     const int type = (int)below(4);
@@ -486,6 +489,20 @@ static void converts(const Loops *l)
     }
 }
 
+/* Compares n lines of `wide` as pairs with `plain`. */
+static void pairs(const Loops *l, int64_t n)
+{
+    static uint32_t pair[(N / 2 + 1) / ATTN_PANEL * ATTN_PANEL + ATTN_PANEL];
+    l->bf16_pairs(wide, n, pair);
+    for (int64_t k = 0; k < (n + 1) / 2; k++)
+        for (int64_t c = 0; c < ATTN_PANEL; c++) {
+            const float *x = plain + 2 * k * ATTN_PANEL + c;
+            const uint32_t high = 2 * k + 1 < n ? slow_bf16(x[ATTN_PANEL]) : 0;
+            assert_int_equal(pair[k * ATTN_PANEL + c],
+                             slow_bf16(*x) | high << 16);
+        }
+}
+
 static void changes(const Loops *l)
 {
     static uint16_t half[N];
@@ -502,6 +519,7 @@ static void changes(const Loops *l)
         l->bf16(wide, n, half);
         for (int64_t k = 0; k < n; k++)
             assert_int_equal(half[k], slow_bf16(plain[k]));
+        pairs(l, n / ATTN_PANEL);
         l->change(wide, n, -0.3f, 1.5f);
         for (int64_t k = 0; k < n; k++)
             plain[k] = fmaf(plain[k], -0.3f, 1.5f);

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -204,6 +205,53 @@ static void test_cores(void **state)
     assert_true(attn_cores() <= sysconf(_SC_NPROCESSORS_CONF));
 }
 
+/* Writes a text to a file below the folder, which is made. */
+static void put(const char *folder, const char *name, const char *text)
+{
+    char path[200];
+    snprintf(path, sizeof path, "mkdir -p %s && echo '%s' > %s/%s", folder,
+             text, folder, name);
+    assert_int_equal(system(path), 0);
+}
+
+static int64_t granted(const char *root, const char *groups)
+{
+    char path[100];
+    put(root, "groups", groups);
+    snprintf(path, sizeof path, "%s/groups", root);
+    return attn_cores_of_groups(path, root);
+}
+
+static void test_groups(void **state)
+{
+    char root[] = "/tmp/attnc_cores_XXXXXX", path[100];
+    (void)state;
+    assert_non_null(mkdtemp(root));
+#define PUT(folder, name, text)                            \
+    snprintf(path, sizeof path, "%s/%s", root, folder); \
+    put(path, name, text)
+    assert_int_equal(granted(root, "0::/a/b"), 0);
+    PUT("a", "cpu.max", "300000 100000");
+    PUT("a/b", "cpu.max", "max 100000");
+    assert_int_equal(granted(root, "0::/a/b"), 3);
+    assert_int_equal(granted(root, "0::/"), 0);
+    PUT("cpu/c", "cpu.cfs_quota_us", "400000");
+    assert_int_equal(granted(root, "4:cpu,cpuacct:/c"), 0);
+    PUT("cpu/c", "cpu.cfs_period_us", "100000");
+    assert_int_equal(granted(root, "5:memory:/a\n4:cpuacct,cpu:/c"), 4);
+    assert_int_equal(granted(root, "4:cpuacct:/c\n3:cpuset:/c"), 0);
+    assert_int_equal(granted(root, "4:cpu:/c/d\n0::/a"), 3);
+    PUT("cpu", "cpu.cfs_quota_us", "-1");
+    PUT("cpu", "cpu.cfs_period_us", "100000");
+    assert_int_equal(granted(root, "4:cpu:/"), 0);
+    PUT("cpu", "cpu.cfs_quota_us", "150000"); /* of a container */
+    assert_int_equal(granted(root, "4:cpu:/docker/1"), 1);
+    assert_int_equal(granted(root, "no group"), 0);
+    assert_int_equal(attn_cores_of_groups("/none", root), 0);
+    snprintf(path, sizeof path, "rm -r %s", root);
+    assert_int_equal(system(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_a_part_may_run_parts),
         cmocka_unit_test(test_two_callers),
         cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_groups),
     }, unsanitized[] = {
         cmocka_unit_test(test_refused_threads),
         cmocka_unit_test(test_warning),

@@ -1,4 +1,5 @@
 /* search_limits_test.c: tests lengths, bad arguments and numbers, scoring. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -168,23 +169,29 @@ static void test_nan(void **unused)
     free(c);
 }
 
-/* Calls attn_score_pair() with the case's first `rows` ids after start token 1.
- */
+/* Calls attn_score_pairs() with the case's first `rows` ids after start token
+ * 1, in memory that is `missing` bytes too small. */
 static int score_of(Case *c, int64_t rows, const int32_t *target, int64_t n,
-                    void *memory, int64_t bytes, float *log_probability)
+                    int64_t missing, float *log_probability)
 {
-    const struct attn_score_request request = {
+    const struct attn_score_pair pair = {
+        .source = c->ids, .source_n = rows, .target = target, .target_n = n
+    };
+    struct attn_score_request r = {
         .model = &c->f.model,
         .bound = &c->f,
         .start = 1,
-        .source = c->ids,
-        .source_n = rows,
-        .target = target,
-        .target_n = n,
-        .memory = memory,
-        .bytes = bytes,
+        .pair = &pair,
+        .pairs = 1,
+        .log_probability = log_probability,
     };
-    return attn_score_pair(&request, log_probability);
+    const int64_t bytes = attn_score_bytes(&r);
+    r.bytes = bytes - missing;
+    r.memory = malloc((size_t)bytes);
+    memset(r.memory, 0xff, (size_t)bytes);
+    const int wrong = attn_score_pairs(&r);
+    free(r.memory);
+    return wrong;
 }
 
 /* ---- score ---- */
@@ -197,11 +204,8 @@ static void test_score_of_nan(void **unused)
     float log_probability[2];
     case_make(c, ATTN_ENCODER_DECODER, 9, 1, 1, 4);
     c->f.nan_every = 1;
-    int64_t bytes = attn_score_bytes(&c->f.model, 4, 2, NULL);
-    char *memory = malloc((size_t)bytes);
-    assert_int_equal(score_of(c, 4, target, 2, memory, bytes, log_probability),
-                     ATTN_ERROR_FINITE);
-    free(memory);
+    assert_int_equal(score_of(c, 4, target, 2, 0, log_probability), 0);
+    assert_true(isnan(log_probability[0]) && isnan(log_probability[1]));
     free(c);
 }
 
@@ -222,24 +226,16 @@ static void test_score(void **unused)
         memcpy(target, c->out[0].tokens, (size_t)n * sizeof *target);
         if (c->out[0].ended)
             target[n++] = c->o.end;
-        int64_t bytes = attn_score_bytes(&c->f.model, 66, n, NULL);
-        char *memory = malloc((size_t)bytes);
-        memset(memory, 0xff, (size_t)bytes);
-        assert_int_equal(score_of(c, 66, target, n, memory, bytes,
-                                  log_probability),
-                         0);
+        assert_int_equal(score_of(c, 66, target, n, 0, log_probability), 0);
         for (int64_t i = 0; i < n; i++)
             sum += log_probability[i];
         assert_memory_equal(&sum, &c->out[0].log_probability, sizeof sum);
 
-        assert_int_equal(score_of(c, 66, target, n, memory, bytes - 1,
-                                  log_probability),
+        assert_int_equal(score_of(c, 66, target, n, 1, log_probability),
                          ATTN_ERROR_ROOM);
         target[0] = 9;
-        assert_int_equal(score_of(c, 66, target, n, memory, bytes,
-                                  log_probability),
+        assert_int_equal(score_of(c, 66, target, n, 0, log_probability),
                          ATTN_ERROR_ID);
-        free(memory);
         free(c->memory);
     }
     free(c);

@@ -197,12 +197,15 @@ static const struct {
     { DtypeF32, "f32", NULL },
     { DtypeF32, "int8", "needs integer weights, but dtype is f32" },
     { DtypeF32, "int15", "needs integer weights, but dtype is f32" },
+    { DtypeF32, "bf16_dp", "needs bf16 weights, but dtype is f32" },
     { DtypeBf16, "f32", NULL },
+    { DtypeBf16, "bf16_dp", NULL },
     { DtypeBf16, "int8", "needs integer weights, but dtype is bf16" },
     { DtypeBf16, "int15", "needs integer weights, but dtype is bf16" },
     { DtypeInt8, "f32", NULL },
     { DtypeInt8, "int8", NULL },
     { DtypeInt8, "int15", NULL },
+    { DtypeInt8, "bf16_dp", "needs bf16 weights, but dtype is int8" },
     { DtypeInt4, "f32", NULL },
     { DtypeInt4, "int8", NULL },
     { DtypeInt4, "int15", NULL },
@@ -228,13 +231,16 @@ static void every_pair(void **state)
         } else {
             assert_null(s);
             assert_string_equal(
-                text, arena_printf(a,
-                                   "--set:1:12: error: arithmetic %s %s\n"
-                                   "    arithmetic=%s\n               ^\n"
-                                   "attnc: note: write dtype: int8, or leave "
-                                   "arithmetic out\n",
-                                   pairs[i].arithmetic, pairs[i].why,
-                                   pairs[i].arithmetic));
+                text,
+                arena_printf(a,
+                             "--set:1:12: error: arithmetic %s %s\n"
+                             "    arithmetic=%s\n               ^\n"
+                             "attnc: note: write dtype: %s, or leave "
+                             "arithmetic out\n",
+                             pairs[i].arithmetic, pairs[i].why,
+                             pairs[i].arithmetic,
+                             strstr(pairs[i].why, "bf16 weights") ? "bf16"
+                                                                  : "int8"));
         }
         arena_free(a);
     }

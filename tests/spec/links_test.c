@@ -200,6 +200,7 @@ static const char *value_of(const Field *f)
     case FieldReal:  return "2.0";
     case FieldBool:  return "true";
     case FieldReals: return "[1]";
+    case FieldIds:   return "[3]";
     default:         return f->words[1];
     }
 }
@@ -357,7 +358,7 @@ static void details_go(void **state)
                 a,
                 "attnc: 1\n"
                 "name: x\nkind: encoder\nd_model: 128\n%sd_ff: 8\nN: 1\n"
-                "max_len: 9\nvocab: {size: 9}\n%s",
+                "max_len: 99\nvocab: {size: 99}\n%s",
                 mix ? "" : "h: 2\n",
                 lines(link->of, link->when[0], key, value)));
         const char *new = spec_of(

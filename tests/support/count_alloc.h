@@ -8,9 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#pragma GCC visibility push(default) /* for the C library's own calls too */
+
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *at, size_t n);
+void *__libc_memalign(size_t alignment, size_t n);
 void __libc_free(void *at);
 
 static long blocks;          /* allocated now */
@@ -47,10 +50,17 @@ void *realloc(void *old, size_t n)
     return old ? __libc_realloc(old, n) : counted(__libc_malloc(n));
 }
 
+void *aligned_alloc(size_t alignment, size_t n)
+{
+    return fails() ? NULL : counted(__libc_memalign(alignment, n));
+}
+
 void free(void *at)
 {
     blocks -= at != NULL;
     __libc_free(at);
 }
+
+#pragma GCC visibility pop
 
 #endif

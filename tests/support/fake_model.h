@@ -194,6 +194,7 @@ static void fake_make(Fake *f, int64_t kind, int64_t vocab, uint32_t seed)
         .kind = kind,
         .source_vocab = 50,
         .target_vocab = vocab,
+        .output_columns = vocab,
         .max_source = 300,
         .max_target = 300,
         .arena_bytes = fake_arena_bytes,

@@ -134,10 +134,11 @@ static void run(void *pool, int64_t parts,
         part(arg, i, parts);
 }
 
-static const struct attn_parallel threads = { 3, NULL, run },
-                                  no_run = { 2, NULL, NULL },
-                                  minus = { -1, NULL, run },
-                                  many = { (int64_t)1 << 40, NULL, run };
+static const struct attn_parallel threads = { .parts = 3, .run = run },
+                                  no_run = { .parts = 2 },
+                                  minus = { .parts = -1, .run = run },
+                                  many = { .parts = (int64_t)1 << 40,
+                                           .run = run };
 
 /* Batches of sequences of 2 and 3 rows. */
 static void begin_batch(void)

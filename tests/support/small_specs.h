@@ -27,8 +27,8 @@ static inline Spec small_spec(void)
         .norm_bias = true, .norm_attention = true, .norm_ffn = true,
         .activation = ActRelu,
         .bias_q = true, .bias_k = true, .bias_v = true, .bias_o = true,
-        .bias_ffn = true, .has_q = true, .has_k = true, .has_v = true,
-        .has_o = true, .embed_scale = EmbedScaleSqrt,
+        .bias_ffn = true, .bias_w2 = true, .has_q = true, .has_k = true,
+        .has_v = true, .has_o = true, .embed_scale = EmbedScaleSqrt,
         .attention_cross = true, .residual_scale = 1,
     };
 }
@@ -48,7 +48,8 @@ static inline void later_decoder(Spec *s, int i)
         s->activation = ActSilu;
         s->positions = PosRotary;
         s->pos_dims = decoder->d_k = 4;
-        s->bias_q = s->bias_k = s->bias_v = s->bias_o = s->bias_ffn = false;
+        s->bias_q = s->bias_k = s->bias_v = s->bias_o = s->bias_ffn =
+            s->bias_w2 = false;
         decoder->h = 4;
         break;
     case 12: /* relative positions, scaled logits */
@@ -157,14 +158,14 @@ static inline Spec nth_spec(int i)
         s.source.size = s.target.size;
         s.embed_tie = TieSource | TieTarget | TieLogits;
         break;
-    case 2: /* norms in front, logits with a bias */
-        s.norm_place = PlacePre;
+    case 2:
+        s.norm_place = PlacePre; /* and logits with a bias */
         s.norm_final = s.bias_logits = true;
         s.embed_tie = TieTarget | TieLogits;
         break;
     case 3: /* no bias, no activation, nothing scaled */
         s.bias_q = s.bias_k = s.bias_v = s.bias_o = s.bias_ffn = false;
-        s.activation = ActNone;
+        s.bias_w2 = false, s.activation = ActNone;
         s.embed_scale = EmbedScaleNone;
         s.positions = PosLearned;
         break;
@@ -193,7 +194,7 @@ static inline Spec nth_spec(int i)
         s.kind = KindEncoder;
         s.side[SideEncoder].mask.causal = true;
         s.norm_place = PlacePre;
-        s.norm_final = s.bias_ffn = false;
+        s.norm_final = s.bias_ffn = s.bias_w2 = false;
         break;
     default:
         later_decoder(&s, i);

@@ -6,6 +6,8 @@
 static void tell(void *user, const struct attnc_message *m)
 {
     (void)user;
+    if (m->severity == ATTNC_SEVERITY_PROGRESS)
+        return;
     if (m->file)
         fprintf(stderr, "%s:%d:%d: ", m->file, m->line, m->column);
     fprintf(stderr, "%s\n", m->text);

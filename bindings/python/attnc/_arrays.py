@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from ctypes import Array, c_char_p, c_int64
-from typing import Any, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ids = NDArray[np.int32]
-Rows = NDArray[np.float32]
-_TINY = np.finfo(np.float32).tiny
+from attnc._options import utf8
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    Ids = NDArray[np.int32]
+    Rows = NDArray[np.float32]
+_TINY = np.finfo(np.float64).tiny
 
 
 def texts_of(texts: str | Iterable[str]) -> tuple[list[bytes], bool]:
     """Returns texts in UTF-8, and True if there was one that is no list."""
     if isinstance(texts, str):
-        return [texts.encode()], True
+        return [utf8("text", texts)], True
     if isinstance(texts, bytes) or not isinstance(texts, Iterable):
         raise TypeError(f"give a str or a list of str, not "
                         f"{type(texts).__name__}")
-    found = []
-    for i, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError(f"text {i} must be str, not {type(text).__name__}")
-        found.append(text.encode())
-    return found, False
+    return [utf8(f"text {i}", text) for i, text in enumerate(texts)], False
 
 
 class Texts:
@@ -78,11 +76,10 @@ def sequences_of(values: Any, dimensions: int) -> tuple[Sequence[Any], bool]:
 
     dimensions: of one sequence
     """
-    if is_array(values):
-        a = array_of(values)
+    if is_array(values) and (a := array_of(values)).ndim:
         single = a.ndim == dimensions
         return [a] if single else list(a), single
-    if values is None or isinstance(values, (str, bytes)):
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise TypeError(f"give a sequence or a list of sequences of numbers, "
                         f"not {type(values).__name__}")
     values = list(values)
@@ -109,11 +106,46 @@ def joined(parts: Sequence[NDArray[Any]], empty: NDArray[Any]) -> tuple[
     return np.concatenate(parts) if len(parts) else empty, start
 
 
+def safetensors(arrays: Mapping[str, Any]) -> bytes:
+    """Returns arrays as the bytes of a .safetensors file, in float32."""
+    import json
+    header, parts, at = {}, [], 0
+    for name, values in arrays.items():
+        a = np.ascontiguousarray(array_of(values), np.float32)
+        header[name] = {"dtype": "F32", "shape": list(a.shape),
+                        "data_offsets": [at, at + a.nbytes]}
+        parts.append(a.tobytes())
+        at += a.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([len(text).to_bytes(8, "little"), text, *parts])
+
+
+def tensors(rows: Any) -> Any:
+    """Returns tensors of PyTorch, which share the memory of rows."""
+    import torch
+    if isinstance(rows, list):
+        return [torch.from_numpy(one) for one in rows]
+    return torch.from_numpy(rows)
+
+
 def normalized(rows: Rows) -> Rows:
     """Returns rows of length 1; a row of zeros stays."""
-    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    unit: Rows = rows / np.maximum(length, _TINY)[:, None]
+    # The square of a float32 may be 0 or infinite, but not as a float64.
+    length = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    unit: Rows = (rows / np.maximum(length, _TINY)[:, None]).astype(np.float32)
     return unit
+
+
+def maxsim(query: Any, document: Any) -> float:
+    """Returns the sum, over the rows of a query, of the largest product with a
+    row of a document: the score of late interaction.
+
+    query, document: [rows, columns], as encode() of such a model gives them
+    """
+    q, d = (array_of(x).astype(np.float32, copy=False)
+            for x in (query, document))
+    return float((q @ d.T).max(axis=1).sum()) if len(q) and len(d) else 0.0
 
 
 def similarity(a: Any, b: Any) -> Rows:
@@ -121,7 +153,10 @@ def similarity(a: Any, b: Any) -> Rows:
 
     One row, [columns], counts as [1, columns].
     """
-    one, other = (normalized(np.atleast_2d(array_of(x)).astype(
-        np.float32, copy=False)) for x in (a, b))
-    cosines: Rows = one @ other.T
+    one, other = (np.atleast_2d(array_of(x)).astype(np.float32, copy=False)
+                  for x in (a, b))
+    if one.ndim != 2 or other.ndim != 2 or one.shape[1] != other.shape[1]:
+        raise ValueError(f"rows must have the same number of columns, not the "
+                         f"shapes {one.shape} and {other.shape}")
+    cosines: Rows = normalized(one) @ normalized(other).T
     return cosines

@@ -1,4 +1,4 @@
-"""The C library, libattnc.so: where it is, and its functions (attnc.h)."""
+"""The C library, libattnc.so.1: where it is, and its functions (attnc.h)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import os
 from ctypes import (
     CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_int64,
     c_void_p)
-from pathlib import Path
 
-NAME = "libattnc.so"
+NAME = "libattnc.so.1"
 VERSION = "0.1"  # of the C functions that this package calls
 
 
 class CMessage(Structure):
     _fields_ = [("severity", c_int), ("line", c_int), ("column", c_int),
-                ("file", c_char_p), ("text", c_char_p)]
+                ("file", c_char_p), ("text", c_char_p), ("done", c_double)]
 
 
 class CFacts(Structure):
@@ -33,12 +32,33 @@ class CFacts(Structure):
 class CLimits(Structure):
     _fields_ = [("max_input", c_int64), ("max_output", c_int64),
                 ("max_text", c_int64), ("beam", c_int64), ("cut", c_int64),
-                ("reserved", c_int64 * 6)]
+                ("task", c_int64), ("reserved", c_int64 * 5)]
+
+
+class CAnswer(Structure):
+    _fields_ = [("question", c_int64), ("rank", c_int64), ("text", c_void_p),
+                ("bytes", c_int64), ("ids", c_void_p), ("n", c_int64),
+                ("ended", c_int64), ("score", c_double),
+                ("log_probability", c_double)]
+
+
+class CMap(Structure):
+    _fields_ = [("name", c_char_p), ("layer", c_int64),
+                ("query_side", c_int64), ("key_side", c_int64),
+                ("heads", c_int64), ("queries", c_int64), ("keys", c_int64),
+                ("weights", c_void_p)]
+
+
+class CMaps(Structure):
+    _fields_ = [("maps", c_int64), ("map", POINTER(CMap)),
+                ("tokens", c_int64 * 2), ("token", POINTER(c_char_p) * 2),
+                ("answer", c_char_p)]
 
 
 Tell = CFUNCTYPE(None, c_void_p, POINTER(CMessage))
 TakeText = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int64)
 TakeId = CFUNCTYPE(c_int, c_void_p, c_int32)
+TakeAnswer = CFUNCTYPE(c_int, c_void_p, POINTER(CAnswer))
 
 # Arrays are passed as addresses. A handle and a model are addresses, too.
 _Words = POINTER(c_char_p)
@@ -47,13 +67,16 @@ _PROTOTYPES = {
     "attnc_version": (c_char_p, []),
     "attnc_open": (c_int, [POINTER(_at), c_char_p, c_char_p, _Words, Tell,
                            _at]),
+    "attnc_open_weights": (c_int, [POINTER(_at), c_char_p, c_char_p, _at, _n,
+                                   _Words, Tell, _at]),
     "attnc_close": (None, [_at]),
     "attnc_facts": (POINTER(CFacts), [_at]),
+    "attnc_prompt": (c_char_p, [_at, c_char_p]),
+    "attnc_prompt_name": (c_char_p, [_at, _n]),
     "attnc_compile": (c_int, [c_char_p, c_char_p, _Words, Tell, _at]),
-    "attnc_graph": (c_int, [POINTER(_at), c_char_p, c_char_p, _Words, Tell,
-                            _at]),
-    "attnc_plan": (c_int, [POINTER(_at), c_char_p, c_char_p, _Words, Tell,
-                           _at]),
+    "attnc_report": (c_int, [POINTER(_at), c_char_p, c_char_p, c_char_p,
+                             _Words, Tell, _at]),
+    "attnc_interrupt": (None, []),
     "attnc_free": (None, [_at]),
     "attnc_handle_open": (c_int, [POINTER(_at), _at, POINTER(CLimits)]),
     "attnc_handle_close": (None, [_at]),
@@ -67,15 +90,29 @@ _PROTOTYPES = {
     "attnc_attend": (_n, [_at, _at, _n, _at, _at, _n, _at, _n]),
     "attnc_generate": (_n, [_at, c_char_p, _n, _Words, TakeText, _at]),
     "attnc_generate_ids": (_n, [_at, _at, _n, _Words, TakeId, _at]),
+    "attnc_chat": (_n, [_at, _Words, _Words, _n, _Words, TakeText, _at]),
+    "attnc_answers": (_n, [_at, _at, _at, _n, _Words, TakeAnswer, _at]),
+    "attnc_state": (_n, [_at, _at, _n]),
+    "attnc_continue": (_n, [_at, c_char_p, _n, c_char_p, _n, _Words, TakeText,
+                            _at]),
+    "attnc_logits": (_n, [_at, c_char_p, _n, c_char_p, _n, _n, _at, _n]),
+    "attnc_hidden": (_n, [_at, c_char_p, _n, c_char_p, _n, _at, _n]),
+    "attnc_hidden_ids": (_n, [_at, _at, _n, _at, _n, _at, _n]),
+    "attnc_logits_ids": (_n, [_at, _at, _n, _at, _n, _n, _at, _n]),
+    "attnc_attention": (c_int, [POINTER(POINTER(CMaps)), _at, c_char_p, _Words,
+                                Tell, _at]),
+    "attnc_maps_svg": (c_int, [POINTER(CMaps), POINTER(c_char_p), Tell, _at]),
+    "attnc_maps_free": (None, [POINTER(CMaps)]),
     "attnc_score": (_n, [_at, c_char_p, _n, c_char_p, _n, POINTER(c_double)]),
+    "attnc_scores": (_n, [_at, _at, _at, _at, _at, _n, _at]),
     "attnc_score_ids": (_n, [_at, _at, _n, _at, _n, POINTER(c_double)]),
 }
 
 
 def _load() -> ctypes.CDLL:
     named = os.environ.get("ATTNC_LIBRARY")
-    beside = Path(__file__).with_name(NAME)
-    path = named or (str(beside) if beside.exists() else NAME)
+    beside = os.path.join(os.path.dirname(__file__), NAME)
+    path = named or (beside if os.path.exists(beside) else NAME)
     try:
         library = ctypes.CDLL(path)
         for name, (result, arguments) in _PROTOTYPES.items():

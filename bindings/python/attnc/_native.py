@@ -6,15 +6,18 @@ import os
 import threading
 from ctypes import byref, c_void_p
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Any, Sequence
 
 from attnc import _process
 from attnc._library import LIB, CLimits
-from attnc._options import compiler
+from attnc._options import compiler, encoded
 from attnc.errors import TOO_LONG, Error, Message, error_of
 
-# max_input, max_output, max_text, beam, cut of struct attnc_limits
-Limits = tuple[int, int, int, int, int]
+# max_input, max_output, max_text, beam, cut, task of struct attnc_limits
+Limits = tuple[int, int, int, int, int, int]
+
+_MOST_FREE = 8  # free handles of a model: each has its memory
+_TAKEN = 0  # in the place of a handle that is being made
 
 _KINDS = ("encoder-decoder", "encoder", "decoder", "attention")
 
@@ -73,49 +76,100 @@ def _facts(model: int) -> Facts:
 class Native:
     """A model of the C library, with a handle for each call under way.
 
-    Handles that no call uses are kept for the next one. The last call frees a
-    model that was closed meanwhile.
+    Some handles that no call uses are kept for the next one. The last call
+    frees a model that was closed meanwhile.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, spec: str | None,
-                 options: Sequence[str]) -> None:
+                 options: Sequence[str],
+                 weights: bytes | None = None) -> None:
         self._from = (path, spec, options)
-        self._lock = threading.Lock()
-        self._free: dict[Limits, list[int]] = {}
+        self._weights = weights  # C reads them until the model is closed
+        # A finalizer or a signal's handler may close the model while its
+        # thread has the lock.
+        self._lock = threading.RLock()
+        self._free: list[tuple[Limits, int]] = []  # the oldest one first
         self._used: set[int] = set()
-        self._closed = False
+        self._closed = self._ended = False
         self._open()
         self.facts = _facts(self._model)
         _process.natives.add(self)
 
     def _open(self) -> None:
         model = c_void_p()
-        compiler(lambda *a: LIB.attnc_open(byref(model), *a), *self._from,
+        data = self._weights
+        compiler(lambda path, spec, *a: LIB.attnc_open_weights(
+            byref(model), path, spec, data, len(data or b""), *a), *self._from,
                  undo=lambda: LIB.attnc_close(model))
         assert model.value
         self._model: int = model.value
         self._owner = self._forks = _process.forks
 
-    def after_fork(self) -> None:
-        """In the child: leaves what other threads of the parent may use."""
-        self._lock = threading.Lock()
-        self._free = {}
-        self._used = set()
+    @property
+    def address(self) -> int:
+        """The model of the C library. A handle in use keeps it open."""
+        return self._model
 
-    def take(self, limits: Limits) -> int:
-        """Returns a handle, which the caller gives back."""
+    def _text(self, function: Any, argument: Any) -> str | None:
+        """Returns the text that function(model, argument) gives."""
         with self._lock:
             if self._closed:
                 raise ValueError("the model is closed")
-            # The child of a fork has the weights but no threads.
-            if self._forks != _process.forks:
+            found: bytes | None = function(self._model, argument)
+        return None if found is None else found.decode()
+
+    def prompt(self, name: str | None) -> str | None:
+        """Returns the prompt of this name; None: the default prompt."""
+        return self._text(LIB.attnc_prompt, None if name is None else
+                          encoded("a prompt's name", name))
+
+    def prompts(self) -> dict[str, str]:
+        """Returns all prompts by name."""
+        found: dict[str, str] = {}
+        while (name := self._text(LIB.attnc_prompt_name,
+                                  len(found))) is not None:
+            found[name] = self.prompt(name) or ""
+        return found
+
+    def after_fork(self) -> None:
+        """In the child: leaves what other threads of the parent may use."""
+        self._lock = threading.RLock()
+        self._free = []
+        self._used = set()
+
+    def reopen(self) -> None:
+        """Opens the model again in the child of a fork, which has the weights
+        but no threads. This compiles: a call that compiles does it before.
+        """
+        if self._forks == _process.forks:
+            return
+        with self._lock:
+            if self._forks != _process.forks and not self._closed:
                 if self.facts.threads > 1:
                     self._open()
                 self._forks = _process.forks
-            free = self._free.get(limits)
-            h = free.pop() if free else self._new_handle(limits)
-            self._used.add(h)
+
+    def take(self, limits: Limits) -> int:
+        """Returns a handle, which the caller gives back."""
+        self.reopen()
+        with self._lock:
+            if self._closed:
+                raise ValueError("the model is closed")
+            self._used.add(_TAKEN)  # close() leaves the model open
+            try:
+                h = self._kept(limits) or self._new_handle(limits)
+                self._used.add(h)
+            finally:
+                self._used.discard(_TAKEN)
+                self._end()
         return h
+
+    def _kept(self, limits: Limits) -> int | None:
+        """Returns the newest free handle with these limits."""
+        for i in reversed(range(len(self._free))):
+            if self._free[i][0] == limits:
+                return self._free.pop(i)[1]
+        return None
 
     def _new_handle(self, limits: Limits) -> int:
         h = c_void_p()
@@ -132,24 +186,25 @@ class Native:
         with self._lock:
             if h not in self._used:  # taken before a fork
                 return
+            self._free.append((limits, h))
+            while len(self._free) > _MOST_FREE:
+                LIB.attnc_handle_close(self._free.pop(0)[1])
             self._used.discard(h)
-            self._free.setdefault(limits, []).append(h)
-            ended = self._closed and not self._used
-        if ended:
-            self._end()
+        self._end()
 
     def close(self) -> None:
-        with self._lock:
-            ended = not self._closed and not self._used
-            self._closed = True
-        if ended:
-            self._end()
+        self._closed = True
+        self._end()
 
     def _end(self) -> None:
-        for handles in self._free.values():
-            for h in handles:
-                LIB.attnc_handle_close(h)
-        self._free = {}
+        """Frees a model that is closed, once no call uses it."""
+        with self._lock:
+            if not self._closed or self._used or self._ended:
+                return
+            self._ended = True
+        for _, h in self._free:
+            LIB.attnc_handle_close(h)
+        self._free = []
         if self._owner == _process.forks:  # else the parent closes it
             LIB.attnc_close(self._model)
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import warnings
 from ctypes import c_char_p
+from operator import index
 from typing import Any, Callable, Mapping, Sequence
 
 from attnc import _process
-from attnc._library import Tell
+from attnc._library import LIB, Tell
 from attnc.errors import Message, Warning, error_of
 
-_log = logging.getLogger("attnc")
-_SEVERITIES = ("error", "error", "warning", "note")
+_SEVERITIES = ("error", "error", "warning", "note", "progress")
+
+Progress = Callable[[float, str], None]
 
 
 def _value(name: str, value: Any) -> str:
@@ -41,6 +42,8 @@ def _words_of(name: str, value: Any) -> list[str]:
                 for key, one in types.items()]
     dashes = "-" if len(option) == 1 else "--"
     if value is True:
+        if dashes == "-":
+            raise TypeError(f"{name} must be a number or a text, not bool")
         return [dashes + option]
     if isinstance(value, Mapping):
         value = [f"{key}={_value(name, one)}" for key, one in value.items()]
@@ -53,17 +56,38 @@ def _words_of(name: str, value: Any) -> list[str]:
     return words
 
 
+def count(name: str, value: Any) -> int:
+    """Returns a number that C takes as int64_t, at least 0."""
+    n = index(value)
+    if not 0 <= n < 2**63:
+        raise ValueError(f"{name} must be 0 to 2**63 - 1, not {n}")
+    return n
+
+
 def words(options: Mapping[str, Any], more: Sequence[str] = ()) -> list[str]:
     """Returns the words of a command for options: top_k=4 is --top-k=4."""
+    if isinstance(more, (str, bytes)):
+        raise TypeError("options must be a list of words, not one text")
     found: list[str] = []
     for name, value in options.items():
         found += _words_of(name, value)
     return found + list(more)
 
 
+def utf8(name: str, text: str, errors: str = "strict") -> bytes:
+    """Returns the bytes of a text, which `name` names in messages."""
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be str, not {type(text).__name__}")
+    try:
+        return text.encode("utf-8", errors)
+    except UnicodeEncodeError as error:
+        error.reason += f" in {name}"
+        raise
+
+
 def encoded(name: str, text: str, errors: str = "strict") -> bytes:
     """Returns a text that C takes without its size."""
-    data = text.encode("utf-8", errors)
+    data = utf8(name, text, errors)
     if b"\0" in data:
         raise ValueError(f"{name} must not contain NUL")
     return data
@@ -112,17 +136,40 @@ def _report(messages: list[Message]) -> list[Message]:
         if group[0].severity == "warning":
             warn(text)
         elif group[0].severity == "note":
-            _log.info("%s", group[0].text)
+            import logging  # here, because it takes long to import
+            logging.getLogger("attnc").info("%s", group[0].text)
     return [m for g in groups if g[0].severity == "error" for m in g]
+
+
+class _Listener:
+    """Hears what a call that compiles tells, on the call's thread."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.heard: list[Message] = []
+        self.failed: BaseException | None = None
+        self._progress = progress
+
+    def tell(self, _: Any, message: Any) -> None:
+        m = _heard(message)
+        if m.severity != "progress":
+            self.heard.append(m)
+        elif self._progress and not self.failed:
+            try:
+                self._progress(message.contents.done, m.text)
+            except BaseException as error:
+                self.failed = error
+                LIB.attnc_interrupt()
 
 
 def compiler(call: Callable[..., int], path: str | os.PathLike[str] | None,
              spec: str | None, options: Sequence[str],
-             undo: Callable[[], None] = lambda: None) -> None:
+             undo: Callable[[], None] = lambda: None,
+             progress: Progress | None = None) -> None:
     """Calls call(path, text, words, tell, user), which compiles.
 
     One call at a time does. Raises what it reports as an error. An interrupted
-    call goes on in its thread, which calls undo() when it has ended.
+    call ends soon in its thread, which then calls undo().
+    progress: is called with the part that is done, from 0 to 1, and its name
     """
     if path is None and spec is None:
         raise TypeError("give the path of a model, or the text of a spec by "
@@ -130,22 +177,33 @@ def compiler(call: Callable[..., int], path: str | os.PathLike[str] | None,
     arguments = (_file_name("a path", "spec.yaml" if path is None else path),
                  None if spec is None else encoded("a spec", spec),
                  c_words(options))
-    heard: list[Message] = []
+    listener = _Listener(progress)
+    running = False
 
     def work(worker: _process.Worker | None) -> int:
-        tell = Tell(lambda _, m: heard.append(_heard(m)))
+        nonlocal running
+        tell = Tell(listener.tell)
         with _process.compiling:
-            code = call(*arguments, tell, None)
+            running = not (worker and worker.stopped)
+            code = call(*arguments, tell, None) if running else 0
+            running = False
         if worker and worker.stopped:
             undo()
         return code
 
-    code = _process.interruptible(work)
-    if code:
-        raise error_of(code, _report(heard))
     try:
-        _report(heard)
+        code = _process.interruptible(work)
+    except KeyboardInterrupt:
+        if running:
+            LIB.attnc_interrupt()
+        raise
+    if listener.failed:
+        undo()
+        raise listener.failed
+    if code:
+        raise error_of(code, _report(listener.heard))
+    try:
+        _report(listener.heard)
     except BaseException:  # a warning that is an error
         undo()
         raise
-

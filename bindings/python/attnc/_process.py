@@ -11,11 +11,12 @@ import atexit
 import os
 import threading
 import time
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Callable, Iterator, TypeVar
 from weakref import WeakSet
 
 if TYPE_CHECKING:
+    from queue import SimpleQueue
+
     from attnc._native import Native
 
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class Worker:
     """
 
     def __init__(self, work: Callable[[Worker], Any]) -> None:
+        from queue import SimpleQueue
         self.stopped = False
         self._work = work
         self._queue: SimpleQueue[tuple[str, Any]] = SimpleQueue()

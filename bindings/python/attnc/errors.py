@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from typing import NamedTuple
 
 
@@ -90,3 +91,15 @@ def error_of(code: int, messages: list[Message]) -> Error:
     text = "out of memory" if code in (5, -100) else f"error {code}"
     kind = BY_CODE.get(code, InputError if code < 0 else Error)
     return kind(code, tuple(messages) or (Message("error", text),))
+
+
+def counted_from(error: Error, first: int) -> Error:
+    """Counts sequences in a message of a batch from the call's first one."""
+    def more(found: re.Match[str]) -> str:
+        return re.sub(r"\d+", lambda m: str(int(m[0]) + first), found[0])
+
+    message = error.messages[0]
+    text = re.sub(r"^(text|sequence|question|pair) \d+|"
+                  r"^sequences \d+ to \d+", more, message.text)
+    return type(error)(error.code,
+                       (message._replace(text=text), *error.messages[1:]))

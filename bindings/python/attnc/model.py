@@ -1,23 +1,25 @@
-"""Models: rows and scores of texts, answers, tokens."""
+"""Models: rows and scores of texts, tokens. _answers.py has answers."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 import weakref
-from ctypes import addressof, byref, c_double, c_int64, create_string_buffer
-from ctypes import string_at
-from typing import Any, Callable, Iterable, Iterator, Literal, Mapping
-from typing import Sequence, overload
+from ctypes import addressof, c_int64, create_string_buffer, string_at
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from attnc import _arrays, _process
-from attnc._arrays import Ids, Rows, Texts
-from attnc._library import LIB, TakeId, TakeText
+from attnc import _arrays
+from attnc._answers import Answers
+from attnc._arrays import Texts
+from attnc._library import LIB
 from attnc._native import Facts, Limits, Native
-from attnc._options import c_words, words
+from attnc._options import count, utf8, words
+from attnc.errors import counted_from
+
+if TYPE_CHECKING:
+    from attnc._arrays import Ids, Rows
 
 # call(handle, first, n, out, cap, rows) for sequences first to first + n - 1
 _Call = Callable[[int, int, int, "int | None", int, Any], int]
@@ -27,7 +29,8 @@ def load(path: str | os.PathLike[str] | None = None, *,
          spec: str | None = None,
          dtype: str | Mapping[str, str] | None = None,
          threads: int | None = None, max_input: int = 0, max_output: int = 0,
-         options: Sequence[str] = (), **more: Any) -> Model:
+         weights: str | os.PathLike[str] | bytes | Mapping[str, Any] | None
+         = None, options: Sequence[str] = (), **more: Any) -> Model:
     """Opens a model: reads its spec, compiles it, and loads its weights.
 
     path: a spec, a checkpoint's folder, or a .gguf file
@@ -37,22 +40,34 @@ def load(path: str | os.PathLike[str] | None = None, *,
     threads: threads of a call; None: one per physical core
     max_input, max_output: most tokens of a text and of an answer; 0: those of
         the model. A smaller number needs less memory.
-    more: options of `attnc run`, such as seed=1, backend="jit",
-        set={"h": 4}, weights="x.safetensors"
+    weights: a .safetensors file instead of the spec's; its bytes; or arrays
+        by name, of float32
+    more: options of `attnc run`, such as seed=1, set={"h": 4}, or the backend:
+        "jit" (the default) opens at once; "clang" waits for the C compiler,
+        whose code is faster; "auto" opens at once and takes that code when it
+        is ready, with the same results
     options: more words of the command line
     """
-    found = words({"dtype": dtype, "threads": threads, **more}, options)
-    return Model(path, spec, found, max_input, max_output)
+    data = None
+    if isinstance(weights, Mapping):
+        data = _arrays.safetensors(weights)
+    elif isinstance(weights, (bytes, bytearray, memoryview)):
+        data = bytes(weights)
+    found = words({"dtype": dtype, "threads": threads,
+                   "weights": weights if data is None else None, **more},
+                  options)
+    return Model(path, spec, found, max_input, max_output, data)
 
 
-class Model:
+class Model(Answers):
     """An open model, for any number of threads at once. load() makes it."""
 
     def __init__(self, path: str | os.PathLike[str] | None, spec: str | None,
-                 options: Sequence[str], max_input: int,
-                 max_output: int) -> None:
-        self._from = (path, spec, options, max_input, max_output)
-        self._native = Native(path, spec, options)
+                 options: Sequence[str], max_input: int, max_output: int,
+                 weights: bytes | None = None) -> None:
+        self._from = (path, spec, options, count("max_input", max_input),
+                      count("max_output", max_output), weights)
+        self._native = Native(path, spec, options, weights)
         self.facts: Facts = self._native.facts
         self._finalizer = weakref.finalize(self, self._native.close)
 
@@ -83,7 +98,12 @@ class Model:
 
     def encode(self, texts: str | Iterable[str], batch_size: int = 32, *,
                normalize: bool = False, show_progress_bar: bool = False,
-               truncate: bool = False, max_tokens: int = 0) -> Any:
+               truncate: bool = False, max_tokens: int = 0,
+               truncate_dim: int | None = None,
+               convert_to_tensor: bool = False,
+               prompt_name: str | None = None,
+               prompt: str | None = None,
+               is_query: bool | None = None) -> Any:
         """Returns the rows of texts: an array of floats [n, columns].
 
         A str gives one row, [columns]. If the model does not pool, a text
@@ -94,31 +114,81 @@ class Model:
         normalize: divides each row by its length
         truncate: cuts texts longer than max_tokens; False: they are an error
         max_tokens: most tokens of a text; 0: those of the model
+        truncate_dim: keeps so many columns of each row, the first ones, for a
+            Matryoshka model; None: all
+        convert_to_tensor: returns tensors of PyTorch
+        prompt_name: the prompt of the spec that precedes each text, such as
+            "query"; None: the default one, if the spec has one
+        prompt: a text that precedes each text instead; "": none
+        is_query: True: the texts are queries, which late interaction fills
+            with tokens; False: documents, without rows of punctuation, as the
+            spec says. The prompt "query" or "document" is then the default
+            one. None: neither
         """
+        most = self.facts.columns
+        if truncate_dim is not None and not 1 <= truncate_dim <= most:
+            raise ValueError(f"truncate_dim must be 1 to {most}, not "
+                             f"{truncate_dim}")
         data, single = _arrays.texts_of(texts)
-        return self._rows(
+        task = 0 if is_query is None else 1 if is_query else 2
+        if task and prompt_name is None and prompt is None:
+            prompt = self.prompt(("", "query", "document")[task]) or ""
+        before = utf8("prompt", self._prompt(prompt_name, prompt))
+        data = [before + text for text in data] if before else data
+        rows = self._rows(
             _call_of_texts(LIB.attnc_embed, [data]), len(data), single,
             batch_size, normalize, show_progress_bar,
-            self._limits(max_tokens, cut=truncate),
-            "" if truncate else "truncate=True cuts longer texts")
+            self._limits(max_tokens, cut=truncate, task=task),
+            "" if truncate else "truncate=True cuts longer texts",
+            truncate_dim)
+        return _arrays.tensors(rows) if convert_to_tensor else rows
 
     def predict(self, pairs: Iterable[tuple[str, str]] | tuple[str, str],
                 batch_size: int = 32, *,
-                show_progress_bar: bool = False) -> Any:
+                show_progress_bar: bool = False, truncate: bool = False,
+                max_tokens: int = 0) -> Any:
         """Returns the scores of pairs of texts, as a reranker gives them.
 
         A model with one column gives [n], others [n, columns]; for one pair,
         a number or [columns]. The scores are the model's: no function is
         applied to them.
+
+        truncate: cuts pairs longer than max_tokens, the longer text first, as
+            transformers does; False: they are an error
+        max_tokens: most tokens of a pair; 0: those of the model
         """
         pairs, single = _pairs_of(pairs)
         sides = [_arrays.texts_of([p[i] for p in pairs])[0] for i in (0, 1)]
         rows = self._rows(_call_of_texts(LIB.attnc_embed_pairs, sides),
                           len(pairs), single, batch_size, False,
-                          show_progress_bar, self._limits(), "")
+                          show_progress_bar,
+                          self._limits(max_tokens, cut=truncate),
+                          "" if truncate else "truncate=True cuts longer pairs")
         if self.facts.columns == 1 and self.facts.pooled:
             return float(rows[0]) if single else rows[:, 0]
         return rows
+
+    def rank(self, query: str, documents: Iterable[str],
+             top_k: int | None = None, return_documents: bool = False,
+             batch_size: int = 32, *,
+             truncate: bool = False) -> list[dict[str, Any]]:
+        """Returns documents in the order of their scores, the best one first:
+        dicts with corpus_id, the number of the document from 0, and score.
+
+        top_k: most documents that are returned
+        return_documents: the dicts also have the document, as text
+        truncate: as for predict()
+        """
+        f, texts = self.facts, list(documents)
+        top_k = None if top_k is None else count("top_k", top_k)
+        if f.columns != 1 or not f.pooled:
+            raise ValueError(f"rank() takes one score per pair, and {f.name} "
+                             f"has {f.columns} columns")
+        scores = self.predict([(query, text) for text in texts], batch_size,
+                              truncate=truncate)
+        return [{"corpus_id": int(i), "score": float(scores[i])}
+                | ({"text": texts[i]} if return_documents else {})
+                for i in np.argsort(-scores, kind="stable")[:top_k]]
 
     def encode_ids(self, ids: Any, types: Any = None, batch_size: int = 32, *,
                    normalize: bool = False,
@@ -189,95 +259,6 @@ class Model:
         """Returns the cosines [n, m] of rows a [n, columns] and b."""
         return _arrays.similarity(a, b)
 
-    # ---- answers ----
-
-    @overload
-    def generate(self, prompt: str, *, stream: Literal[False] = ...,
-                 **options: Any) -> str: ...
-    @overload
-    def generate(self, prompt: str, *, stream: Literal[True],
-                 **options: Any) -> Iterator[str]: ...
-    @overload
-    def generate(self, prompt: Any, *, stream: bool = ...,
-                 **options: Any) -> Any: ...
-
-    def generate(self, prompt: Any, *, stream: bool = False,
-                 n: int | None = None, beam: int | None = None,
-                 temperature: float | None = None, top_k: int | None = None,
-                 top_p: float | None = None, seed: int | None = None,
-                 **options: Any) -> Any:
-        """Returns the answer to a prompt: what follows it, or, from an
-        encoder-decoder, its translation.
-
-        prompt: a text, or ids; ids give an array of ids
-        stream: returns an iterator of the answer's pieces, which come as they
-            are made; to leave it ends the answer
-        n: most tokens of the answer
-        beam: hypotheses of a search; 1: always the best token. None: 1 for a
-            decoder and for a stream, else that of the spec. A beam above 1
-            gives its answer at the end, and Ctrl-C does not shorten it.
-        temperature, top_k, top_p: how tokens are drawn, from `seed`
-        options: others of `attnc run` for search and sampling, such as
-            repetition_penalty=1.2, suppress=["a"], min_length=3
-        """
-        if beam is None and (stream or self.facts.kind == "decoder"):
-            beam = 1
-        asked = words({"n": n, "beam": beam, "temperature": temperature,
-                       "top_k": top_k, "top_p": top_p, "seed": seed,
-                       **options})
-        one = self._answer(prompt, asked, self._limits(beam=beam or 0))
-        if stream:
-            return _process.stream(lambda worker: one(worker, worker.put))
-        pieces: list[Any] = []
-        _process.interruptible(lambda worker: one(worker, pieces.append))
-        if isinstance(prompt, str):
-            return "".join(pieces)
-        return np.array(pieces, np.int32)
-
-    def translate(self, texts: str | Iterable[str], *,
-                  beam: int | None = None, **options: Any) -> Any:
-        """Returns the answer to a text, or a list of answers to a list.
-
-        beam: None: that of the spec
-        options: those of generate()
-        """
-        asked = words({"beam": beam, **options})
-        single = isinstance(texts, str)
-        ones = [self._answer(text, asked, self._limits(beam=beam or 0)) for
-                text in ([texts] if isinstance(texts, str)
-                         else _strings(texts))]
-
-        def work(worker: _process.Worker | None) -> list[str]:
-            answers = []
-            for one in ones:
-                pieces: list[str] = []
-                one(worker, pieces.append)
-                answers.append("".join(pieces))
-                if worker and worker.stopped:
-                    break
-            return answers
-
-        answers = _process.interruptible(work)
-        return answers[0] if single else answers
-
-    def score(self, source: Any, target: Any) -> float:
-        """Returns the natural logarithm of the probability that the answer to
-        `source` is `target` and then ends. Both are texts, or both ids.
-        """
-        p = c_double()
-        if isinstance(source, str) and isinstance(target, str):
-            texts = source.encode(), target.encode()
-            call = LIB.attnc_score
-            words = [x for text in texts for x in (text, len(text))]
-        elif isinstance(source, str) or isinstance(target, str):
-            raise TypeError("source and target must both be texts, or both ids")
-        else:
-            ids = _arrays.ids_of(source), _arrays.ids_of(target)
-            call = LIB.attnc_score_ids
-            words = [x for a in ids for x in (a.ctypes.data, len(a))]
-        self._with(self._limits(), lambda h: call(h, *words, byref(p)))
-        return p.value
-
     # ---- tokens ----
 
     def tokens(self, text: str, *, target: bool = False) -> Ids:
@@ -285,9 +266,7 @@ class Model:
 
         target: in the vocabulary of answers, without a template
         """
-        if not isinstance(text, str):
-            raise TypeError(f"text must be str, not {type(text).__name__}")
-        data = text.encode()
+        data = utf8("text", text)
         room = len(data) + 16
         while True:
             ids = np.empty(room, np.int32)
@@ -311,10 +290,31 @@ class Model:
 
     # ---- calls ----
 
-    def _limits(self, max_tokens: int = 0, *, beam: int = 0,
-                cut: bool = False) -> Limits:
-        return (int(max_tokens) or self._from[3], self._from[4], 0, int(beam),
-                bool(cut))
+    def prompt(self, name: str | None = None) -> str | None:
+        """Returns the model's prompt of this name, which precedes a text; None:
+        its default prompt. The result is None if there is none.
+        """
+        return self._native.prompt(name)
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The model's prompts: texts by name, in the order of the spec."""
+        return self._native.prompts()
+
+    def _prompt(self, name: str | None, text: str | None) -> str:
+        if text is not None:
+            return text
+        found = self.prompt(name)
+        if found is None and name is not None:
+            names = ", ".join(map(repr, self.prompts)) or "none"
+            raise ValueError(f"the model has no prompt {name!r}: it has "
+                             f"{names}")
+        return found or ""
+
+    def _limits(self, max_tokens: int = 0, *, cut: bool = False,
+                task: int = 0) -> Limits:
+        return (count("max_tokens", max_tokens) or self._from[3],
+                self._from[4], 0, 0, bool(cut), task)
 
     def _with(self, limits: Limits, call: Callable[[int], int],
               note: str = "") -> int:
@@ -329,7 +329,8 @@ class Model:
         return found
 
     def _rows(self, call: _Call, n: int, single: bool, batch_size: int,
-              normalize: bool, show: bool, limits: Limits, note: str) -> Any:
+              normalize: bool, show: bool, limits: Limits, note: str,
+              cut: int | None = None) -> Any:
         if batch_size < 1:
             raise ValueError("batch_size must be at least 1")
         columns = self.facts.columns
@@ -355,73 +356,25 @@ class Model:
                 code = batch(h, first, min(batch_size, n - first))
                 if code < 0:
                     error = self._native.error(h, code, note)
-                    raise _counted_from(error, first)
+                    raise counted_from(error, first)
                 if show:
                     _show(min(first + batch_size, n), n)
             if n == 0:  # also for models that have no rows
                 self._check(call, h)
         finally:
             self._native.give(limits, h)
-        results: Any = pooled if self.facts.pooled else found
+        rows = [pooled] if self.facts.pooled else found
+        if cut is not None:
+            rows = [np.ascontiguousarray(x[:, :cut]) for x in rows]
         if normalize:
-            results = (_arrays.normalized(pooled) if self.facts.pooled
-                       else [_arrays.normalized(x) for x in found])
+            rows = [_arrays.normalized(x) for x in rows]
+        results: Any = rows[0] if self.facts.pooled else rows
         return results[0] if single else results
 
     def _check(self, call: _Call, h: int) -> None:
         code = call(h, 0, 0, None, 0, None)
         if code < 0:
             raise self._native.error(h, code)
-
-    def _answer(self, prompt: Any, asked: Sequence[str],
-                limits: Limits) -> Callable[..., int]:
-        """Returns one(worker, put), which answers a prompt."""
-        options = c_words(asked)
-        if isinstance(prompt, str):
-            text = prompt.encode()
-        else:
-            ids = _arrays.ids_of(prompt, "a prompt of ids")
-
-        def one(worker: _process.Worker | None,
-                put: Callable[[Any], None]) -> int:
-            failed: list[BaseException] = []
-
-            def guarded(get: Callable[..., Any]) -> Callable[..., int]:
-                def take(_: None, *piece: int) -> int:
-                    try:
-                        if worker and worker.stopped:
-                            return 1
-                        put(get(*piece))
-                    except BaseException as error:
-                        failed.append(error)
-                        return 1
-                    return 0
-                return take
-
-            def call(h: int) -> int:
-                if isinstance(prompt, str):
-                    return int(LIB.attnc_generate(
-                        h, text, len(text), options,
-                        TakeText(guarded(_piece)), None))
-                return int(LIB.attnc_generate_ids(
-                    h, ids.ctypes.data, len(ids), options,
-                    TakeId(guarded(int)), None))
-
-            n = self._with(limits, call)
-            if failed:
-                raise failed[0]
-            return n
-
-        return one
-
-
-def _piece(at: int, size: int) -> str:
-    return string_at(at, size).decode("utf-8", "replace")
-
-
-def _strings(texts: Iterable[str]) -> list[str]:
-    _arrays.texts_of(texts := list(texts))
-    return texts
 
 
 def _pairs_of(pairs: Any) -> tuple[list[tuple[str, str]], bool]:
@@ -431,7 +384,8 @@ def _pairs_of(pairs: Any) -> tuple[list[tuple[str, str]], bool]:
     single = len(found) == 2 and all(isinstance(x, str) for x in found)
     found = [tuple(found)] if single else found
     for i, pair in enumerate(found):
-        if isinstance(pair, str) or len(pair) != 2:
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or (
+                len(pair) != 2):
             raise TypeError(f"pair {i} must be two texts")
     return found, single
 
@@ -445,18 +399,6 @@ def _call_of_texts(function: Any, sides: list[list[bytes]]) -> _Call:
         return int(function(h, *[a + 8 * first for a in at], n, *to))
 
     return call
-
-
-def _counted_from(error: Any, first: int) -> Any:
-    """Counts sequences in a message of a batch from the call's first one."""
-    def more(found: re.Match[str]) -> str:
-        return re.sub(r"\d+", lambda m: str(int(m[0]) + first), found[0])
-
-    message = error.messages[0]
-    text = re.sub(r"^(text|sequence) \d+|^sequences \d+ to \d+", more,
-                  message.text)
-    return type(error)(error.code,
-                       (message._replace(text=text), *error.messages[1:]))
 
 
 def _show(done: int, n: int) -> None:

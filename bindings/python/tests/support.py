@@ -1,11 +1,13 @@
 """Models that the tests share, and paths of the project."""
 
 import functools
+import importlib
 import os
 import subprocess
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 import attnc
 
@@ -41,6 +43,11 @@ def letters() -> attnc.Model:
 def some_words(n: int) -> list[str]:
     return ["".join(chr(97 + (i * 5 + k * 3) % 26)
                     for k in range(1 + i * 7 % 20)) for i in range(n)]
+
+
+def needs(name: str) -> Any:
+    """Returns a module; tests/library/python_test skips the file without it."""
+    return importlib.import_module(name)
 
 
 class Case(unittest.TestCase):

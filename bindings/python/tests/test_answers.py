@@ -1,14 +1,19 @@
 """generate(), translate(), score(), tokens(), text(), and descriptions."""
 
+import json
+import os
+import pickle
+import shutil
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 import attnc
-from support import ENCODER, LETTERS, ROOT, Case, letters, words
+from support import ENCODER, LETTERS, ROOT, ROWS, Case, letters, words
 
 
 class Answers(Case):
@@ -49,6 +54,8 @@ class Answers(Case):
         self.assertEqual(m.translate([]), [])
         with self.raises(TypeError, "text 1 must be str, not int"):
             m.translate(["a", 1])
+        with self.raises(TypeError, "give a str or a list of str, not None"):
+            m.translate(None)
 
     def test_ids(self):
         m = letters()
@@ -69,6 +76,70 @@ class Answers(Case):
         with self.raises(TypeError, "must both be texts, or both ids"):
             m.score("hello", target)
 
+    def test_scores(self):
+        m = letters()
+        texts, answers = ["hello", "a", "zebra"] * 15, ["HH", "AH", "Z EH"] * 15
+        each = [m.score(a, b) for a, b in zip(texts, answers)]
+        for size in 1, 7, 32:
+            found = m.score(texts, answers, size)
+            self.assertEqual(found.dtype, np.float64)
+            self.assertEqual(found.tolist(), each)
+        self.assertEqual(m.score([], []).shape, (0,))
+        with self.raises(ValueError, "must have the same length"):
+            m.score(["hello"], [])
+        with self.raises(attnc.InputError, "pair 9: byte 2: a character"):
+            m.score(["a"] * 9 + ["a-"], ["AH"] * 10, 4)
+        with self.raises(ValueError, "batch_size must be at least 1"):
+            m.score(["a"], ["AH"], 0)
+
+    def test_hidden(self):
+        m = letters()
+        rows = m.hidden("hello", "HH EH")
+        self.assertEqual((rows.shape, rows.dtype), ((3, 128), np.float32))
+        np.testing.assert_array_equal(rows[0], m.hidden("hello")[0])
+        ids = m.tokens("hello"), m.tokens("HH EH", target=True)
+        np.testing.assert_array_equal(rows, m.hidden(*ids))
+        with open(LETTERS.parent / "g2p-en.safetensors", "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8),
+                                                         "little")))
+            table = header["target.weight"]  # also that of the logits
+            file.seek(table["data_offsets"][0], os.SEEK_CUR)
+            weight = np.frombuffer(file.read(4 * 42 * 128), np.float32)
+        weight = weight.reshape(table["shape"])
+        np.testing.assert_allclose(rows @ weight.T, m.logits("hello", "HH EH"),
+                                   rtol=1e-4, atol=1e-4)
+        again = attnc.load(LETTERS, threads=1)
+        with ThreadPoolExecutor(4) as pool:
+            for found in pool.map(lambda _: again.hidden("hello", "HH EH"),
+                                  range(8)):
+                np.testing.assert_array_equal(found, rows)
+
+    def test_hidden_without_weights(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for file in LETTERS.parent.iterdir():
+                shutil.copy(file, folder)
+            m = attnc.load(Path(folder) / LETTERS.name)
+            (Path(folder) / "g2p-en.safetensors").unlink()
+            with self.raises(attnc.InputError, "cannot open: No such file"):
+                m.hidden("hello")
+            self.assertEqual(m.generate("hello"), "HH EH L OW")
+
+    def test_hidden_of_encoder(self):
+        pooled, plain = words(), attnc.load(spec=ROWS, seed=3)
+        rows = pooled.hidden("hello")
+        np.testing.assert_array_equal(rows, plain.encode("hello"))
+        np.testing.assert_array_equal(rows, plain.hidden("hello"))
+        np.testing.assert_array_equal(rows, pooled.hidden(
+            pooled.tokens("hello")))
+        np.testing.assert_allclose(rows.mean(axis=0), pooled.encode("hello"),
+                                   rtol=1e-5, atol=1e-6)
+        with self.raises(attnc.UsageError, "this kind of model does not"):
+            pooled.hidden("hello", "a")
+        with self.raises(attnc.InputError, "byte 2: a character"):
+            pooled.hidden("a-")
+        with self.raises(attnc.InputError, "31 rows, at most 24 are"):
+            pooled.hidden("a" * 30)
+
     def test_refused(self):
         m = letters()
         for options, says in (
@@ -82,8 +153,13 @@ class Answers(Case):
             m.generate("a\0b")
         with self.raises(TypeError, "a prompt of ids must have 1 dimension"):
             m.generate(None)
-        with self.raises(UnicodeEncodeError, "surrogates not allowed"):
+        with self.raises(UnicodeEncodeError, "not allowed in prompt"):
             m.generate("\udc80")
+        for options, says in (({"n": True}, "n must be a number"),
+                              ({"stop": 5}, "int"),
+                              ({"nbest": 3}, "an option of translate()")):
+            with self.raises(TypeError, says):
+                m.generate("hello", **options)
         with self.raises(attnc.UsageError, "does not do that"):
             words().generate("abc")
         with self.raises(attnc.UsageError, "does not do that"):
@@ -129,7 +205,26 @@ class Descriptions(Case):
         built = attnc.graph(LETTERS, stage="built")["nodes"]
         self.assertGreater(len(built), len(attnc.graph(LETTERS)["nodes"]))
         self.assertEqual(attnc.plan(spec=ENCODER)["name"], "words")
+        for options in ({"format": "svg"}, {"options": ["--format=svg"]}):
+            with self.raises(TypeError, "format is json"):
+                attnc.graph(LETTERS, **options)
+        for call in attnc.load, attnc.plan, attnc.sweep:
+            with self.raises(TypeError, "options must be a list of words"):
+                call(LETTERS, options="--seed=1")
         self.assertRegex(attnc.version, r"^\d+\.\d+\.\d+$")
+
+    def test_graph(self):
+        g = attnc.graph(LETTERS, stage="built")
+        self.assertEqual(repr(g), f"<attnc.Graph g2p-en: {len(g.nodes)} nodes, "
+                                  f"{len(g.edges)} edges>")
+        self.assertIs(g.nodes, g["nodes"])
+        self.assertEqual([b for _, b in g.edges], [
+            n["id"] for n in g.nodes for _ in n["inputs"]])
+        self.assertEqual(json.loads(json.dumps(g)), g)
+        self.assertEqual(pickle.loads(pickle.dumps(g)), g)
+        drawn = g._repr_svg_()
+        self.assertTrue(drawn.lstrip().startswith("<svg"), drawn[:80])
+        self.assertNotEqual(drawn, attnc.graph(LETTERS).svg())
 
     def test_compile(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -139,6 +234,8 @@ class Descriptions(Case):
                              ["a.c", "a.h"])
             with self.raises(attnc.FileError, "o/a.c"):
                 attnc.compile(LETTERS, f"{folder}/no/a.c")
+            with self.raises(TypeError, "NoneType"):
+                attnc.compile(LETTERS, None)
             with self.raises(attnc.UsageError, "-o -: name a file"):
                 attnc.compile(LETTERS, "-")
 

@@ -50,8 +50,9 @@ class Errors(Case):
         with self.raises(attnc.Error, ""):
             attnc.plan(spec="attnc: 2\n")
         self.assertTrue(issubclass(attnc.MemoryError, builtins.MemoryError))
-        with self.raises(attnc.UsageError, "a limit is below 0"):
-            attnc.load(spec=ENCODER, max_input=-1).encode("a")
+        for bad in -1, 2**64 + 3:
+            with self.raises(ValueError, "max_input must be 0 to"):
+                attnc.load(spec=ENCODER, max_input=bad)
 
     def test_arguments(self):
         with self.raises(TypeError, "give the path of a model"):
@@ -90,8 +91,24 @@ class Errors(Case):
                 "os.environ['ATTNC_LIBRARY'] = sys.argv[1]\n"
                 "try: import attnc\n"
                 "except ImportError as error: print(error)", named)
-            self.assertTrue(said.startswith("attnc needs libattnc.so: "), said)
+            self.assertTrue(said.startswith("attnc needs libattnc.so.1: "),
+                            said)
             self.assertIn("`make lib` builds it", said)
+
+    def test_import_is_small(self):
+        """`import attnc` leaves what takes long for the call that needs it."""
+        self.run_python(
+            "import sys, numpy\n"
+            "before = {*sys.modules}\n"
+            "import attnc\n"
+            "found = ({*sys.modules} - before) & {'json', 'logging',\n"
+            "    'pathlib', 'tempfile', 'zipfile', 'attnc.texts'}\n"
+            "assert not found, found\n"
+            "from attnc import *\n"
+            "assert attnc.compile and Graph\n"
+            "assert {*attnc.__all__} < {*dir(attnc)}")
+        with self.raises(AttributeError, "'attnc' has no attribute 'nothing'"):
+            attnc.nothing
 
 
 if __name__ == "__main__":

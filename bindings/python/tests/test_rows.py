@@ -3,13 +3,15 @@
 import contextlib
 import io
 import json
+import os
 import pickle
 import unittest
 
 import numpy as np
 
 import attnc
-from support import ENCODER, FAMILIES, ROOT, ROWS, Case, some_words, words
+from support import (
+    ENCODER, FAMILIES, LETTERS, ROOT, ROWS, Case, some_words, words)
 
 
 class Lent:
@@ -43,6 +45,35 @@ class Pooled(Case):
                 np.testing.assert_array_equal(
                     words(threads).encode(texts, batch_size), alone)
 
+    def test_same_bits(self):
+        """No byte of a row depends on its batch, its place or the threads."""
+        count = int(os.environ.get("ATTNC_TEST_TEXTS", "200"))
+        order, texts = np.random.default_rng(1), some_words(count)
+        alone = np.stack([words().encode(text) for text in texts])
+        differing = 0
+        for batch_size in range(1, 65):
+            places = order.permutation(count)
+            given = [texts[i] for i in places]
+            for m in (words(1), words(2)):
+                rows = m.encode(given, batch_size)
+                differing += np.count_nonzero(
+                    rows.view(np.uint8) != alone[places].view(np.uint8))
+        ids = words().encode_ids([words().tokens(text) for text in texts])
+        differing += np.count_nonzero(ids.view(np.uint8)
+                                      != alone.view(np.uint8))
+        self.assertEqual(differing, 0)
+
+    def test_truncate_dim(self):
+        rows = words().encode(["abc", "defgh"])
+        cut = words().encode(["abc", "defgh"], truncate_dim=5)
+        np.testing.assert_array_equal(cut, rows[:, :5])
+        unit = words().encode("abc", truncate_dim=5, normalize=True)
+        np.testing.assert_allclose(
+            unit, rows[0, :5] / np.linalg.norm(rows[0, :5]), rtol=1e-6)
+        for bad in (0, 17, -1):
+            with self.raises(ValueError, "truncate_dim must be 1 to 16, not"):
+                words().encode("abc", truncate_dim=bad)
+
     def test_normalize(self):
         rows = words().encode(["abc", "defgh", "x"])
         unit = words().encode(["abc", "defgh", "x"], normalize=True)
@@ -53,6 +84,12 @@ class Pooled(Case):
                                    unit @ unit.T, rtol=1e-5)
         self.assertEqual(attnc.similarity(rows[0], rows).shape, (1, 3))
         self.assertFalse(attnc.similarity([[0.0, 0.0]], [[1, 2]]).any())
+        for scale in 1e-30, 1e30:
+            np.testing.assert_allclose(words().similarity(
+                rows * np.float32(scale), rows), unit @ unit.T, rtol=1e-5)
+        for bad in (rows[0, :3], None, np.zeros((1, 2, 16))):
+            with self.raises(ValueError, "the same number of columns, not"):
+                attnc.similarity(rows, bad)
 
     def test_progress(self):
         with contextlib.redirect_stderr(io.StringIO()) as said:
@@ -75,6 +112,61 @@ class Pooled(Case):
         self.assertEqual(m.encode_ids(square, batch_size=1).shape, (2, 16))
         self.assertEqual(m.encode_ids([]).shape, (0, 16))
 
+    def test_prompts(self):
+        spec = ENCODER + "prompts: {query: ab, document: c}\nprompt: query\n"
+        with attnc.load(spec=spec, seed=3, threads=1) as model:
+            self.assertEqual(model.prompts, {"query": "ab", "document": "c"})
+            plain = words().encode(["abz", "cz", "z"])
+            for i, given in enumerate(({}, {"prompt_name": "document"},
+                                       {"prompt": ""})):
+                self.assertTrue((model.encode("z", **given) == plain[i]).all())
+            self.assertTrue((model.encode(["z"], prompt="ab")
+                             == plain[:1]).all())
+            with self.raises(ValueError, "the model has no prompt 'x': it has "
+                             "'query', 'document'"):
+                model.encode("z", prompt_name="x")
+        with self.raises(ValueError, "closed"):
+            model.encode("z")
+        self.assertEqual(words().prompts, {})
+        with self.raises(ValueError, "no prompt 'x': it has none"):
+            words().encode("z", prompt_name="x")
+
+    def test_late_interaction(self):
+        with attnc.load(ROOT / "tests/cli/tasks.yaml", threads=1) as model:
+            texts = ["ab", "adbfg" * 5, "e"]
+            for is_query, count in ((True, [6, 6, 6]), (False, [4, 5, 2])):
+                rows = model.encode(texts, is_query=is_query)
+                alone = [model.encode(text, is_query=is_query)
+                         for text in texts]
+                for a, b, n in zip(rows, alone, count):
+                    np.testing.assert_array_equal(a, b)
+                    self.assertEqual(len(a), n)
+            # all rows but those of tokens that fill it, as without a task
+            plain = model.encode("a", prompt="b")
+            self.assertEqual((len(plain), len(model.encode("a"))), (3, 3))
+        with self.raises(ValueError, "task is 0 to 2, for models that encode"):
+            attnc.load(LETTERS, threads=1).encode("a", is_query=True)
+
+    def test_pairs_in_a_template(self):
+        folder = FAMILIES / "texts/qwen_reranker"
+        cases = json.loads((folder / "texts.json").read_text())["cases"]
+        pairs = [(c["text"], c["pair"]) for c in cases]
+        with attnc.load(folder, threads=1) as model:
+            scores = model.predict(pairs)
+            np.testing.assert_allclose(
+                scores, [c["row"][0] for c in cases], atol=1e-5)
+            # a pair that is cut keeps the end of the template
+            short = model.predict(pairs, truncate=True, max_tokens=200)
+            self.assertEqual((short != scores).tolist(), [False] * 4 + [True])
+        text = {"pair.prompt": "Find what is true"}
+        with attnc.load(folder, threads=1, set=text) as model:
+            self.assertTrue((model.predict(pairs) != scores).all())
+
+    def test_maxsim(self):
+        q, d = np.eye(2, 3), np.array([[.5, 0, 1], [.25, -1, 0]])
+        self.assertEqual(attnc.maxsim(q, d), .5)
+        self.assertEqual(attnc.maxsim(q, d[:0]), 0)
+
     def test_wrong_texts(self):
         m = words()
         for bad in (None, 3, b"abc"):
@@ -82,8 +174,17 @@ class Pooled(Case):
                 m.encode(bad)
         with self.raises(TypeError, "text 1 must be str, not NoneType"):
             m.encode(["a", None])
-        with self.raises(UnicodeEncodeError, "surrogates not allowed"):
-            m.encode(["a\ud800"])
+        with self.raises(UnicodeEncodeError, "not allowed in text 1"):
+            m.encode(["a", "a\ud800"])
+        with self.raises(TypeError, "prompt must be str, not int"):
+            m.encode("a", prompt=5)
+        with self.raises(TypeError, "a prompt's name must be str, not int"):
+            m.encode("a", prompt_name=5)
+        with self.raises(ValueError, "must not contain NUL"):
+            m.prompt("query\0x")
+        for bad in -1, 2**64 + 3:
+            with self.raises(ValueError, "max_tokens must be 0 to"):
+                m.encode("a", max_tokens=bad)
         with self.raises(ValueError, "batch_size must be at least 1"):
             m.encode(["a"], batch_size=0)
         for batch_size in (1, 2, 32):
@@ -91,6 +192,14 @@ class Pooled(Case):
                 m.encode(["a", "b", "a b"], batch_size)
         with self.raises(attnc.InputError, "text 0: byte 2: a character"):
             m.encode("a\0b")
+
+        def broken():
+            yield "a"
+            raise KeyError("here")
+
+        with self.raises(KeyError, "here"):
+            m.encode(broken())
+        self.assertEqual(m.encode("").shape, (16,))
 
     def test_truncate(self):
         m = words()
@@ -112,8 +221,12 @@ class Pooled(Case):
             m.encode_ids([[[1]]])
         with self.raises(OverflowError, "ids must fit 32 bits"):
             m.encode_ids([2**40])
-        with self.raises(TypeError, "not NoneType"):
-            m.encode_ids(None)
+        for bad in (None, "abc", b"abc", 3, np.int32(3)):
+            with self.raises(TypeError, "give a sequence or a list of "):
+                m.encode_ids(bad)
+        for bad in ([None], [[None]], ["a"], [2**70]):
+            with self.raises(TypeError, "ids must be integers, not"):
+                m.encode_ids(bad)
         with self.raises(attnc.InputError, "sequence 1: it is empty"):
             m.encode_ids([[1], []])
         with self.raises(attnc.InputError, "sequences 0 to 1: an id"):
@@ -176,13 +289,44 @@ class Others(Case):
             self.assertEqual(m.predict([]).shape, (0,))
             with self.raises(TypeError, "give pairs of texts"):
                 m.predict("abc")
+            long = ("word " * 60, "abc")
+            with self.raises(attnc.InputError,
+                             "note: truncate=True cuts longer pairs"):
+                m.predict(long)
+            self.assertEqual(m.predict(long, truncate=True),
+                             m.predict(("word " * 80, "abc"), truncate=True))
+            self.assertNotEqual(m.predict(long, truncate=True),
+                                m.predict(long, truncate=True, max_tokens=9))
             with self.raises(TypeError, "pair 1 must be two texts"):
                 m.predict([("a", "b"), ("a", "b", "c")])
+            with self.raises(TypeError, "pair 0 must be two texts"):
+                m.predict([None])
+            with self.raises(TypeError, "text 0 must be str, not int"):
+                m.predict([(1, 2)])
+            np.testing.assert_array_equal(m.predict(np.array(pairs)), scores)
+            self.rank(m, ["de", "hij", "l", "de"])
         with spec("{type: classify, classes: 3}") as m:
             self.assertEqual(m.predict(pairs).shape, (3, 3))
+            with self.raises(ValueError, "one score per pair, and m has 3"):
+                m.rank("a", ["b"])
         with self.raises(attnc.InputError, "text 0: the vocabulary has no "
                                            "template for pairs"):
             words().predict([("a", "b")])
+
+    def rank(self, m, documents):
+        scores = m.predict([("abc", text) for text in documents])
+        found = m.rank("abc", documents)
+        self.assertEqual([x["score"] for x in found],
+                         sorted(scores.tolist(), reverse=True))
+        places = [x["corpus_id"] for x in found]
+        np.testing.assert_array_equal(scores[places],
+                                      [x["score"] for x in found])
+        self.assertLess(places.index(0), places.index(3))  # equal scores
+        best = m.rank("abc", iter(documents), top_k=1, return_documents=True)
+        self.assertEqual(best, [{**found[0], "text": documents[places[0]]}])
+        self.assertEqual(m.rank("abc", []), [])
+        with self.raises(ValueError, "top_k must be 0 to"):
+            m.rank("abc", documents, top_k=-1)
 
     def test_attention(self):
         m = attnc.load(ROOT / "models/attention.yaml", seed=1, threads=1)
@@ -210,6 +354,21 @@ class Others(Case):
         np.testing.assert_array_equal(m.encode_rows(x[1]), rows[1])
         np.testing.assert_array_equal(
             m.encode_rows([x[0].astype(int), x[1].tolist()]), rows)
+        fixed = x.copy()
+        fixed.flags.writeable = False
+        for same in (fixed, x.astype(">f4"), x.astype(np.float64),
+                     np.asfortranarray(x), np.repeat(x, 2, 1)[:, ::2],
+                     np.repeat(x, 3, 2)[..., ::3], x.tolist(), Lent(x)):
+            np.testing.assert_array_equal(m.encode_rows(same), rows)
+        self.assertEqual(m.encode_rows([]).shape, (0, 16))
+        for bad in (x[:1, :0], x[0, :0]):
+            with self.raises(attnc.InputError, "sequence 0: it is empty"):
+                m.encode_rows(bad)
+        for bad in (x > 0, x + 0j, x.astype(str)):
+            with self.raises(TypeError, "rows must be floats, not"):
+                m.encode_rows(bad)
+        with self.raises(TypeError, "not NoneType"):
+            m.encode_rows(None)
         with self.raises(TypeError, "rows must have the shape (n, 4)"):
             m.encode_rows(x[:, :, :3])
         with self.raises(attnc.UsageError, "does not do that"):

@@ -2,7 +2,7 @@
  * the machine. */
 #include "cli/options/options.h"
 
-int cmd_bench(const Options *o)
+int bench_report(const Options *o, FILE *out)
 {
     Engine e = { 0 };
     const EngineOptions with = engine_options(CmdBench, &o->model, &o->code);
@@ -12,10 +12,15 @@ int cmd_bench(const Options *o)
     if (o->machine && (o->model.spec || bench.svg))
         fail(ExitUsage, "--machine takes no spec and no --svg");
     if (o->machine)
-        return bench_machine(&bench, stdout);
+        return bench_machine(&bench, out);
     const int code = engine_open(&e, &with);
-    const int done = code == ExitDone ? bench_run(&e, &bench, beside(bench.svg))
-                                      : code;
+    const int done = code ? code
+                          : bench_run(&e, &bench, beside(bench.svg, out));
     engine_close(&e);
     return done;
+}
+
+int cmd_bench(const Options *o)
+{
+    return bench_report(o, stdout);
 }

@@ -38,7 +38,7 @@ static void set_layer(Arena *a, SweepOptions *o)
     o->model.nsets = sets.n;
 }
 
-int cmd_compare(const Options *o)
+int compare_report(const Options *o, FILE *out)
 {
     Arena *a = arena_new();
     Options sweep = *o;
@@ -52,7 +52,12 @@ int cmd_compare(const Options *o)
         sweep.sweep.columns = columns;
     sweep.bench.steps = 0;
     sweep.bench.beam = 1;
-    const int code = sweep_command(a, CmdCompare, &sweep, set_layer);
+    const int code = sweep_command(a, CmdCompare, &sweep, set_layer, out);
     arena_free(a);
     return code;
+}
+
+int cmd_compare(const Options *o)
+{
+    return compare_report(o, stdout);
 }

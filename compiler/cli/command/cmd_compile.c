@@ -255,6 +255,20 @@ static void look_at_parts(const Options *o)
                         "them out");
 }
 
+/* Rejects ranks if the file has no code that divides a call. */
+static bool ranks_fit(const Compile *c)
+{
+    const Options *o = c->o;
+    const bool divides = !o->freestanding && !o->plain
+                      && !(parts_left_out(o) >> FileThreads & 1);
+    if (divides || c->e.spec->fix.ranks <= 1)
+        return true;
+    error_at(spec_pos(c->e.spec, "fix.ranks"),
+             "ranks need the code that divides a call: leave out "
+             "--freestanding and --plain, or add the part threads to --parts");
+    return false;
+}
+
 /* Rejects a value of --march that only C can be written for, unless C is the
  * only output. */
 static void look_at_march(const Options *o)
@@ -326,6 +340,8 @@ static int make_text(Compile *c)
     const EngineOptions options = options_of(c->o);
     Fault why;
     int code = engine_plan(e, &options);
+    if (!code && !ranks_fit(c))
+        code = ExitUsage;
     if (!code)
         find_stem(c);
     if (!code && !may_write(c, &why))
@@ -413,7 +429,10 @@ static bool run_compilers(Compile *c, Fault *why)
                      .print = c->o->print_commands };
     if (is_only(c, EmitC))
         return true;
-    cc.compiler = cc_find(c->e.arena, c->o->code.cc, why);
+    cc.compiler = cc_find(c->e.arena,
+                          compiler_asked(c->o, c->e.spec,
+                                         is_wanted(c, EmitExe)),
+                          why);
     bool ok = cc.compiler && cc_aim(c->e.arena, &cc, &c->e.target, why);
     for (int k = EmitObj; ok && k < EmitKinds; k++)
         if (is_wanted(c, k))

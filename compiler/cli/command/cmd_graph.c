@@ -1,30 +1,18 @@
 /* cmd_graph.c: attnc graph. Prints the graph of a model as text, JSON, dot or
  * SVG. */
-#define _POSIX_C_SOURCE 200809L
-#include <stdlib.h>
-#include <string.h>
-
 #include "draw/graph_picture.h"
 #include "cli/options/options.h"
 
-static int list_passes(const void *options)
+static int list_passes(FILE *out)
 {
-    (void)options;
     for (int i = 0; i < n_passes; i++)
-        printf("%-16s %s%s\n", passes[i].name, passes[i].summary,
-               passes[i].required ? " (always runs)" : "");
+        fprintf(out, "%-16s %s%s\n", passes[i].name, passes[i].summary,
+                passes[i].required ? " (always runs)" : "");
     return ExitDone;
 }
 
-static int print_to(const char *text, const char *path)
-{
-    Fault why;
-    return write_file(path, text, strlen(text), &why) ? ExitDone
-                                                      : report_fault(&why);
-}
-
 /* Prints the graph as built and after each pass, for --stage=all. */
-static int write_stages(Engine *e, EngineOptions options, FILE *out)
+static int print_stages(Engine *e, EngineOptions options, FILE *out)
 {
     const char *names[64];
     for (int i = 0; i < n_passes && i < 64; i++)
@@ -41,21 +29,6 @@ static int write_stages(Engine *e, EngineOptions options, FILE *out)
     return engine_graph(e, &options, out);
 }
 
-static int print_stages(Engine *e, EngineOptions options, const char *path)
-{
-    char *text = NULL;
-    size_t n;
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        fail(ExitResource, "out of memory");
-    int code = write_stages(e, options, out);
-    if (fclose(out) != 0)
-        fail(ExitResource, "out of memory");
-    code = code ? code : print_to(text, path);
-    free(text);
-    return code;
-}
-
 /* Returns a description of the printed stage, e.g. "after the pass
  * fuse-norm". */
 static const char *stage_text(Arena *a, const Options *o)
@@ -66,7 +39,7 @@ static const char *stage_text(Arena *a, const Options *o)
                           : "as it runs, after all passes";
 }
 
-const char *graph_text(const Engine *e, const Options *o)
+static const char *graph_text(const Engine *e, const Options *o)
 {
     const Graph *g = o->stage == StageBuilt ? e->unfused : e->graph;
     if (o->format == PrintSvg)
@@ -77,22 +50,31 @@ const char *graph_text(const Engine *e, const Options *o)
                                                 : GraphDot);
 }
 
-int cmd_graph(const Options *o)
+int graph_report(const Options *o, FILE *out)
 {
-    const char *path = o->output ? o->output : "-";
     const EngineOptions options = engine_options(CmdGraph, &o->model, NULL);
-    const bool all = o->stage == StageAll;
+    const bool text = o->format == PrintText;
+    /* what --explain and --dump print is not in a file that -o names */
+    FILE *log = !text ? stderr : o->output ? stdout : out;
+    Engine e = { .arena = NULL };
+    int code;
     if (o->list_passes)
-        return report_print(o->output, list_passes, NULL);
-    if (all && o->format != PrintText)
+        return list_passes(out);
+    if (o->stage == StageAll && !text)
         fail(ExitUsage, "--stage=all is text: draw one with --stage or "
                         "--after");
-    Engine e = { .arena = NULL };
-    FILE *log = o->format == PrintText ? stdout : stderr;
-    int code = all ? print_stages(&e, options, path)
-                   : engine_graph(&e, &options, log);
-    if (!code && !all)
-        code = print_to(graph_text(&e, o), path);
+    if (o->stage == StageAll) {
+        code = print_stages(&e, options, out);
+    } else {
+        code = engine_graph(&e, &options, log);
+        if (!code)
+            fputs(graph_text(&e, o), out);
+    }
     engine_close(&e);
     return code;
+}
+
+int cmd_graph(const Options *o)
+{
+    return report_to_file(graph_report, o, o->output);
 }

@@ -10,6 +10,15 @@
 #include "tokenizer/tokenizer.h"
 #include "cli/options/options.h"
 
+/* Returns the kind of vectors that --vectors names, or NULL. */
+static const char *import_vectors(const char *word)
+{
+    if (word && strcmp(word, "sparse") && strcmp(word, "colbert"))
+        fail(ExitUsage, "--vectors takes sparse or colbert, found '%s'",
+             quote(word));
+    return word;
+}
+
 /* Returns the path of a weights file next to the spec and named like it. */
 static const char *import_weights_path(Arena *a, const char *spec)
 {
@@ -128,6 +137,7 @@ static int import_spec(const Options *o)
         .folder = o->folders.at[0],
         .spec = spec,
         .name = o->output && !is_stream(spec) ? import_name(a, spec) : name,
+        .vectors = import_vectors(o->vectors),
         .rules = o->rules,
         .as = o->as,
         .lora = o->lora,

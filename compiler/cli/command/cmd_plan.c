@@ -1,10 +1,9 @@
-/* cmd_plan.c: attnc plan. Prints a model's costs, or draws its arena. */
-#include <string.h>
-
+/* cmd_plan.c: attnc plan. Prints a model's costs, also over several ranks, or
+ * draws its arena. */
 #include "draw/arena_picture.h"
 #include "cli/options/options.h"
 
-const char *plan_said(const Engine *e, const Options *o)
+static const char *plan_said(const Engine *e, const Options *o)
 {
     switch (o->format) {
     case PlanJson: return plan_json(e->arena, e->plan);
@@ -13,17 +12,28 @@ const char *plan_said(const Engine *e, const Options *o)
     }
 }
 
-int cmd_plan(const Options *o)
+int plan_report(const Options *o, FILE *out)
 {
     EngineOptions options = engine_options(CmdPlan, &o->model, &o->code);
     Engine e = { .arena = NULL };
-    Fault why;
-    int code = engine_plan(&e, &options);
-    if (!code) {
-        const char *text = plan_said(&e, o);
-        if (!write_file(o->output ? o->output : "-", text, strlen(text), &why))
-            code = report_fault(&why);
-    }
+    Link link;
+    if (!o->plan_ranks != !o->link)
+        fail(ExitUsage, "--ranks N and --link LATENCY,RATE belong together, as "
+                        "--ranks=4 --link=20us,10Gbit/s");
+    if (o->link)
+        link = link_of(o->link, o->plan_ranks);
+    if (o->link && o->format == PlanSvg)
+        fail(ExitUsage, "--format=svg draws the arena: leave out --ranks");
+    const int code = engine_plan(&e, &options);
+    if (!code && o->link)
+        ranks_print(&e, &link, o->format == PlanJson, out);
+    else if (!code)
+        fputs(plan_said(&e, o), out);
     engine_close(&e);
     return code;
+}
+
+int cmd_plan(const Options *o)
+{
+    return report_to_file(plan_report, o, o->output);
 }

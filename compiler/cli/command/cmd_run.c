@@ -9,12 +9,24 @@
 static int check_run_use(struct program *p, const Options *o)
 {
     const int use = p->use = generate_use(p);
+    if (p->status == ExitDone)
+        shard_words(p);
     if (p->status == ExitDone) /* the model decides which lines it answers */
         options_for(o, &commands[NthRun],
                     use == ATTN_FOR_LINES ? use | ATTN_FOR_ENCODE : use);
     if (use != ATTN_FOR_PROMPT && p->status == ExitDone)
         need_lines(&o->model);
     return p->status;
+}
+
+/* Rejects options that do not go with --shard or --format=npy. */
+static void check_files(const Options *o)
+{
+    const bool tensors = o->attention || o->input || o->output || o->taps.n;
+    if (o->format == RunNpy && tensors)
+        fail(ExitUsage, "--format=npy is for lines of stdin");
+    if ((o->shard || o->resume) && tensors)
+        fail(ExitUsage, "--shard is for lines of stdin");
 }
 
 static int answer(const Options *o)
@@ -26,10 +38,20 @@ static int answer(const Options *o)
     if (code)
         return code;
     code = answering_open(&w, &options);
-    if (!code && spec_generates(w.e.spec))
+    if (!code && w.p.npy && spec_generates(w.e.spec))
+        program_fail(&w.p, ExitUsage,
+                     "--format=npy is for models whose "
+                     "answers are rows");
+    else if (!code && w.p.npy && !o->shard)
+        npy_begin(&w.p);
+    if (code || w.p.status)
+        return answering_close(&w, code);
+    if (spec_generates(w.e.spec))
         generate_answers(&w.p);
-    else if (!code)
+    else
         rows_answers(&w.p);
+    if (w.p.npy && !o->shard)
+        npy_end(&w.p);
     return answering_close(&w, code);
 }
 
@@ -37,6 +59,7 @@ int cmd_run(const Options *o)
 {
     if (o->quiet)
         quiet();
+    check_files(o);
     if (o->format == RunSvg && !o->attention)
         fail(ExitUsage, "--format=svg is for --attention FILE");
     if (o->format && !o->attention && (o->input || o->output || o->taps.n))

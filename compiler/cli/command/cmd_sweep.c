@@ -1,23 +1,21 @@
 /* cmd_sweep.c: attnc sweep. Compares the costs of variants of a spec. */
 #include "cli/options/options.h"
 
-/* Reads the spec from stdin if one of the specs is "-", otherwise returns
- * NULL. */
-static const Source *read_stdin(Arena *a, const Texts *specs)
+/* Reads the spec from stdin if one of the specs is "-". */
+static void read_stdin(Arena *a, SweepOptions *to)
 {
-    const Source *text = NULL;
-    for (int i = 0; i < specs->n; i++) {
-        if (!is_stdout(specs->at[i]))
+    for (int i = 0; i < to->nspecs; i++) {
+        if (!is_stdout(to->specs[i]))
             continue;
-        if (text)
+        if (to->text_of)
             fail(ExitUsage, "stdin is one spec: - is there twice");
-        text = stdin_document(a).text;
+        to->text_of = to->specs[i];
+        to->model.text = stdin_document(a).text;
     }
-    return text;
 }
 
 int sweep_command(Arena *a, int command, const Options *o,
-                  void change(Arena *a, SweepOptions *to))
+                  void change(Arena *a, SweepOptions *to), FILE *out)
 {
     SweepOptions sweep = o->sweep;
     sweep.work = o->bench;
@@ -28,7 +26,10 @@ int sweep_command(Arena *a, int command, const Options *o,
     sweep.vary = o->vary.at;
     sweep.nvary = o->vary.n;
     sweep.model = engine_options(command, &o->model, &o->code);
-    sweep.model.text = read_stdin(a, &o->specs);
+    if (o->model.text.text)
+        sweep.text_of = o->specs.at[0];
+    else
+        read_stdin(a, &sweep);
     sweep.budget = o->budget ? budget_seconds(o->budget) : 0;
     if (is_stdout(sweep.resume))
         fail(ExitUsage, "--resume -: rows are read and written there, stdout "
@@ -36,13 +37,18 @@ int sweep_command(Arena *a, int command, const Options *o,
     sweep.work.no_kernels = sweep.work.no_limit = true;
     if (change)
         change(a, &sweep);
-    return sweep_run(&sweep, beside(sweep.svg));
+    return sweep_run(&sweep, beside(sweep.svg, out));
+}
+
+int sweep_report(const Options *o, FILE *out)
+{
+    Arena *a = arena_new();
+    const int code = sweep_command(a, CmdSweep, o, NULL, out);
+    arena_free(a);
+    return code;
 }
 
 int cmd_sweep(const Options *o)
 {
-    Arena *a = arena_new();
-    const int code = sweep_command(a, CmdSweep, o, NULL);
-    arena_free(a);
-    return code;
+    return sweep_report(o, stdout);
 }

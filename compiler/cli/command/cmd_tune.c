@@ -1,7 +1,7 @@
 /* cmd_tune.c: attnc tune. Finds the fastest tilings on this machine. */
 #include "cli/options/options.h"
 
-int cmd_tune(const Options *o)
+int tune_report(const Options *o, FILE *out)
 {
     Arena *a = arena_new();
     ModelOptions model = o->model;
@@ -19,7 +19,12 @@ int cmd_tune(const Options *o)
     if (tune.records && !guard_write(tune.records, UseRecords, &why))
         fail(why.code, "%s", why.text);
     tune.model = engine_options(CmdTune, &model, &o->code);
-    const int code = tune_run(&tune, beside(tune.svg));
+    const int code = tune_run(&tune, beside(tune.svg, out));
     arena_free(a);
     return code;
+}
+
+int cmd_tune(const Options *o)
+{
+    return tune_report(o, stdout);
 }

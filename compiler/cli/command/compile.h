@@ -15,6 +15,9 @@ typedef struct { /* paths of the files that were written; other kinds: NULL */
     bool has_main;       /* true if the C file contains a program */
 } Written;
 
+/* Returns the name of the C compiler to use; NULL: the default. A program of
+ * several ranks is compiled by MPI's. */
+const char *compiler_asked(const Options *o, const Spec *s, bool program);
 /* Prints paths and sizes on stderr, and the commands to build and run a
  * program. */
 void report_written(const Written *w);

@@ -10,31 +10,19 @@
 
 /* ---- a shell's ---- */
 
-/* Returns a path, quoted for a shell. */
-static const char *shell_word(Arena *a, const char *path)
+/* Returns a path as a word for a shell, which must not take it for an option.
+ */
+static const char *path_word(Arena *a, const char *path)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_./=+,:@%-";
-    const char *lead = *path == '-' ? "./" : "";
-    if (*path && !path[strspn(path, plain)])
-        return arena_printf(a, "%s%s", lead, path);
-    const char *word = arena_printf(a, "%s", lead);
-    for (size_t n; *path; path += n) {
-        n = strcspn(path, "'");
-        word = arena_printf(a, "%s%.*s%s", word, (int)n, path,
-                            path[n] ? "'\\''" : "");
-        n += path[n] == '\'';
-    }
-    return arena_printf(a, "'%s'", word);
+    return shell_word(a, *path == '-' ? arena_printf(a, "./%s", path) : path);
 }
 
-/* Like shell_word(), but for a program: a name without a slash gets the prefix
+/* Like path_word(), but for a program: a name without a slash gets the prefix
  * "./", so that the shell does not search PATH. */
 static const char *program_word(Arena *a, const char *path)
 {
-    return shell_word(a,
-                      strchr(path, '/') ? path : arena_printf(a, "./%s", path));
+    return path_word(a,
+                     strchr(path, '/') ? path : arena_printf(a, "./%s", path));
 }
 
 /* ---- the files ---- */
@@ -80,13 +68,18 @@ static void say_files(const Written *w)
 
 /* ---- the commands ---- */
 
+const char *compiler_asked(const Options *o, const Spec *s, bool program)
+{
+    return !o->code.cc && program && s->fix.ranks > 1 ? "mpicc" : o->code.cc;
+}
+
 /* Returns a C compiler for the target, if possible one in PATH. Sets *aim to
  * its --target option or NULL. The caller quotes both for a shell. */
 static const char *compiler_name(const Written *w, const char **aim)
 {
     Arena *a = w->e->arena;
     const Target *t = &w->e->target;
-    const char *named = w->o->code.cc;
+    const char *named = compiler_asked(w->o, w->e->spec, w->has_main);
     Fault unused;
     *aim = NULL;
     if (!target_foreign(t))
@@ -120,7 +113,7 @@ static const char *include_word(const Written *w)
         return "";
     const int n = slash == w->weights ? 1 : (int)(slash - w->weights);
     const char *folder = arena_strndup(w->e->arena, w->weights, (size_t)n);
-    return arena_printf(w->e->arena, " -I%s", shell_word(w->e->arena, folder));
+    return arena_printf(w->e->arena, " -I%s", path_word(w->e->arena, folder));
 }
 
 /* Returns the command that builds a program or, if freestanding, an object
@@ -136,21 +129,21 @@ static const char *build_command(const Written *w)
     const char *c = w->path[EmitC];
     const char *aim, *name = compiler_name(w, &aim);
     const char *cc = arena_printf(a, "%s%s%s -O%s -std=c11%s%s%s",
-                                  shell_word(a, name ? name : "cc"),
+                                  path_word(a, name ? name : "cc"),
                                   aim ? " --target=" : "", aim ? aim : "",
                                   code->level ? code->level : "2",
                                   *march ? " " : "", march, include_word(w));
     const char *text = arena_printf(a, "%s%s", ends_in(c, ".c") ? "" : "-x c ",
-                                    shell_word(a, c));
-    const char *to = shell_word(a, w->program);
+                                    path_word(a, c));
+    const char *to = path_word(a, w->program);
     if (!w->has_main)
         return arena_printf(a, "%s -c %s -o %s%s", cc, text,
-                            shell_word(a, arena_printf(a, "%s.o", w->program)),
+                            path_word(a, arena_printf(a, "%s.o", w->program)),
                             compiler_remedy(w, name));
     if (w->o->beside)
         text = arena_printf(a, "%s %s", text,
-                            shell_word(a,
-                                       runtime_path(a, w->path[EmitC], false)));
+                            path_word(a,
+                                      runtime_path(a, w->path[EmitC], false)));
     return arena_printf(a, "%s -DATTNC_MAIN %s -lm -o %s%s", cc, text, to,
                         compiler_remedy(w, name));
 }
@@ -223,9 +216,13 @@ static void say_run(const Written *w, const char *program)
     const char *ask = question(w);
     const Target *t = &w->e->target;
     const bool outside = w->weights && !w->inside;
-    fprintf(stderr, "run:   %s%s%s%s%s%s%s\n", ask, *ask ? " | " : "",
+    const int64_t ranks = w->e->spec->fix.ranks;
+    const char *start = ranks > 1
+                          ? arena_printf(a, "mpirun -n %lld ", (long long)ranks)
+                          : "";
+    fprintf(stderr, "run:   %s%s%s%s%s%s%s%s\n", ask, *ask ? " | " : "", start,
             program_word(a, program), outside ? " " : "",
-            outside ? shell_word(a, w->weights) : "",
+            outside ? path_word(a, w->weights) : "",
             target_foreign(t) ? "  # on " : "",
             target_foreign(t) ? t->triple : "");
 }

@@ -33,6 +33,8 @@ static void add_pair(Reading *r, Passage *p, const struct score_pair *x)
 {
     Arena *a = r->to->arena;
     const Spec *s = r->w.e.spec;
+    const int32_t *const source = (const int32_t *)r->w.p.items.at + x->at;
+    const int32_t *const target = (const int32_t *)r->w.p.items.at + x->target;
     const int64_t prompt = s->kind == KindDecoder ? x->n : 0;
     const int64_t all = 1 + prompt + s->search_prefix.n + x->target_n;
     int32_t *ids = arena_alloc(a, (size_t)all * sizeof *ids);
@@ -40,16 +42,16 @@ static void add_pair(Reading *r, Passage *p, const struct score_pair *x)
     if (s->token_start >= 0)
         ids[n++] = (int32_t)s->token_start;
     for (int64_t i = 0; i < prompt; i++)
-        ids[n++] = x->ids[i];
+        ids[n++] = source[i];
     for (int64_t i = 0; i < s->search_prefix.n; i++)
         ids[n++] = s->search_prefix.at[i];
     p->first = n - 1;
     for (int64_t i = 0; i < x->target_n - 1; i++)
-        ids[n++] = x->target[i];
-    p->target = ids_of(a, x->target, x->target_n);
+        ids[n++] = target[i];
+    p->target = ids_of(a, target, x->target_n);
     p->n = x->target_n;
     set_side(a, &p->sample, 1, ids, n);
-    set_side(a, &p->sample, 0, ids_of(a, x->ids, x->n),
+    set_side(a, &p->sample, 0, ids_of(a, source, x->n),
              s->kind == KindDecoder ? 0 : x->n);
 }
 

@@ -43,6 +43,14 @@ PAGE(Run,
      "print its three best answers with their scores",
      "attnc run models/gpt-nano-sort.yaml --ids --prompt '2 0 1' -n 3",
      "continue a prompt, here of token ids and with random weights")
+PAGE(Merge,
+     "Joins the files that attnc run --shard=I/N, or a program, has written. "
+     "FILE is one of them, such as out.1-of-2; its record, out.1-of-2.shard, "
+     "is beside it. All N must be given, in any order. OUTPUT gets the bytes "
+     "that one run would have written.",
+     "attnc merge all.txt out.1-of-2 out.2-of-2", "join two shards",
+     "attnc merge all.txt out.*-of-2", "the same: their order does not matter",
+     "attnc merge - out.*-of-2 | head -n 1", "print the answers")
 PAGE(Score,
      "Reads lines of an input, a tab and an output. For each line it prints "
      "the log-probability of the output, a tab, and the log-probabilities of "
@@ -75,12 +83,14 @@ PAGE(Graph,
      "draw the graph")
 PAGE(Plan,
      "Prints the cost of the compiled model without compiling it: parameters, "
-     "bytes of weights and of the arena, FLOPs, the tiling of each product.",
+     "bytes of weights and of the arena, FLOPs, the tiling of each product. "
+     "--ranks and --link estimate the time of one model that is divided over "
+     "several machines.",
      "attnc plan models/transformer-base.yaml", "the paper's base model",
-     "attnc plan models/transformer-base.yaml --set N=12 --set dtype=bf16",
-     "the cost of a variant",
      "attnc plan models/tiny.yaml --format=json -o plan.json",
-     "write the plan for a program")
+     "write the plan for a program",
+     "attnc plan models/llama-1b.yaml --ranks=4 --link=20us,10Gbit/s",
+     "the time of steps and prompts over 4 machines")
 PAGE(Diff,
      "Compares two specs, A and B, or a spec A and the same spec with --set or "
      "--skip, B. Prints the differences of fields, cost, fusions, operations, "

@@ -23,7 +23,7 @@ const ExitRow exit_table[] = {
     { ExitNegative, CmdDiff, "there is a difference" },
     { ExitNegative, CmdImport, "--check: the results differ" },
     { ExitUsage, CmdAll, "usage: unknown option, value out of range .." },
-    { ExitInput, ReadsSpec | CmdRecords | CmdTokens | CmdImport,
+    { ExitInput, ReadsSpec | CmdRecords | CmdTokens | CmdImport | CmdMerge,
       "invalid input: a spec, weights, a vocabulary, a line .." },
     { ExitIO, CmdAll, "a file, stdin or stdout cannot be read or written" },
     { ExitResource, CmdAll, "out of memory, or beyond a limit" },

@@ -84,6 +84,7 @@ static const struct {
     { "table", "text" }, { "txt", "text" },  { "markdown", "md" },
     { "gv", "dot" },     { "json", "json" }, { "csv", "csv" },
     { "svg", "svg" },    { "dot", "dot" },   { "md", "md" },
+    { "npy", "npy" },
 };
 
 /* Returns the name of the format that the text means, or NULL. */
@@ -377,9 +378,12 @@ static void take_ending(Reading *r)
 }
 
 /* Appends the value of --fix to --set: "source=32,batch=1" becomes
- * "fix.source=32" and "fix.batch=1". */
+ * "fix.source=32" and "fix.batch=1". --ranks=2 becomes "fix.ranks=2". */
 static void sets_of_fix(Arena *a, ModelOptions *model)
 {
+    if (model->ranks > 0)
+        vec_push(a, &model->sets,
+                 arena_printf(a, "fix.ranks=%lld", (long long)model->ranks));
     for (int i = 0; i < model->fix.n; i++) {
         Buffer set = { .arena = a };
         const char *at = model->fix.at[i];
@@ -497,6 +501,8 @@ Options *options_parse(Arena *a, const Command *c, int argc, char **argv)
     if (r.operands < c->least && !r.alone && option_operand(c, 0)->kind == Word)
         fail(ExitUsage, "attnc %s takes one of %s", c->name,
              list_words(option_operand(c, 0)).text);
+    if (r.operands < c->least && c->least > 1)
+        fail(ExitUsage, "attnc %s takes %s", c->name, c->takes);
     if (r.operands < c->least && !r.alone)
         fail(ExitUsage, "attnc %s takes a spec: attnc %s model.yaml", c->name,
              c->name);

@@ -11,6 +11,8 @@ COMMAND(import, Import, "FOLDER ..", 0,
         "convert a checkpoint to a spec, and to C")
 COMMAND(compile, Compile, "SPEC", 1, "emit C, and compile it if asked")
 COMMAND(run, Run, "SPEC", 1, "answer each line of stdin, or compute tensors")
+COMMAND(merge, Merge, "OUTPUT FILE ..", 2,
+        "join the answers of attnc run --shard")
 COMMAND(score, Score, "SPEC", 1,
         "print log-probabilities of given answers")
 COMMAND(tokens, Tokens, "FILE", 1,

@@ -170,9 +170,9 @@ int need_vocabularies(const Spec *s, bool ids, bool rows)
     return code;
 }
 
-FILE *beside(const char *file)
+FILE *beside(const char *file, FILE *out)
 {
-    return is_stdout(file) ? stderr : stdout;
+    return is_stdout(file) ? stderr : out;
 }
 
 void flush_answers(FILE *to)

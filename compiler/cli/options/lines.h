@@ -36,8 +36,8 @@ void json_ids(Buffer *b, const char *key, const int32_t *ids, int64_t n);
  * missing, or if the source is rows of numbers and `rows` is false. */
 int need_vocabularies(const Spec *s, bool ids, bool rows);
 /* Returns the stream for the text of a command that also writes to `file`
- * (NULL: no file): stderr if the file is stdout ("-"), otherwise stdout. */
-FILE *beside(const char *file);
+ * (NULL: no file): stderr if the file is stdout ("-"), otherwise `out`. */
+FILE *beside(const char *file, FILE *out);
 /* Flushes all output. Ends the program with ExitIO if that fails. */
 void flush_answers(FILE *to);
 

@@ -116,15 +116,21 @@ static void check_answers(const Spec *s, const Options *o)
 {
     const bool blocks = s->kind == KindAttention || s->input != InputTokens;
     const char *wrong = spec_generates(s) ? NULL : generation_option(o);
+    const char *reads = o->pairs       ? "--pairs"
+                      : o->prompt_name ? "--prompt-name"
+                      : o->text_task   ? "--task"
+                                       : NULL;
 
-    if (o->pairs && spec_generates(s))
-        fail(ExitUsage, "--pairs is for %s: this model writes its answers",
+    if (reads && spec_generates(s))
+        fail(ExitUsage, "%s is for %s: this model writes its answers", reads,
              attn_use_text(ATTN_FOR_ENCODE));
     if (wrong)
         fail(ExitUsage, "%s applies to answers: this model gives none", wrong);
-    if (o->pairs && blocks)
-        fail(ExitInput,
-             "--pairs reads texts: this model reads rows of numbers");
+    if (reads && blocks)
+        fail(ExitInput, "%s reads texts: this model reads rows of numbers",
+             reads);
+    if (o->text_task && (o->pairs || o->lines.ids))
+        fail(ExitUsage, "--task can't be combined with --ids or --pairs");
 }
 
 /* Checks that the model can do what the options of attnc run ask for. Returns

@@ -28,6 +28,7 @@
 #define PLACE_Prompt(to) OWN(CmdRun, to)
 #define PLACE_Chat(to) OWN(CmdRun, to)
 #define PLACE_Encode(to) OWN(CmdRun, to)
+#define PLACE_Shard(to) OWN(CmdRun, to)
 #define PLACE_Seed(to) MODEL(CmdLoads | CmdStudies, to)
 #define PLACE_Threads(to) CODE(CmdLoads | CmdStudies, to)
 #define TYPE_Flag bool
@@ -93,7 +94,8 @@ TEXT("SPEC", "", MODEL(CmdSpec | CmdTensors | CmdTune | CmdDiff, spec), "")
 TEXT("SPEC", "", OWN(CmdDiff, other), "")
 WORD("attnc records", "", OWN(CmdRecords, action),
      LIST_OF("show", "merge", "prune", "export", "explain"), 0, "")
-LIST("FILE", "", OWN(CmdRecords, files), "")
+OUT("OUTPUT", "", OWN(CmdMerge, merged), "")
+LIST("FILE", "", OWN(CmdRecords | CmdMerge, files), "")
 TEXT("SPEC", "", OWN(CmdWatch, spec), "")
 REST("attnc watch", OWN(CmdWatch, rest), LIST_OF("bench", "run"))
 WORD("attnc cache", "", AT(CmdCache, action), LIST_OF("ls", "clean", "verify"),
@@ -107,11 +109,18 @@ TEXT("MODEL", "", OWN(CmdNew, wanted), "")
 LIST("FOLDER", "", OWN(CmdImport, folders), "")
 LIST("SPEC", "", OWN(CmdSweep | CmdCompare, specs), "")
 
+
 /* Options that the program in an emitted file also has. */
 #define OPTION(uses, of, kind, name, takes, place, member, ...) \
     RUN_OPTION(kind, TYPE_##kind, name, takes, PLACE_##place(member), \
                __VA_ARGS__, Group##of, uses)
 #include "runtime/options/option_rows.h"
+
+#undef GROUP
+#define GROUP GroupLines
+WORD("--task", "NAME", OWN(CmdRun, text_task),
+     LIST_OF("none", "query", "document"), 0,
+     "lines are queries or documents of late interaction")
 
 #undef GROUP
 #define GROUP GroupModel
@@ -121,6 +130,8 @@ LIST("--set", "KEY=VALUE",
 LIST("--fix", "KEY=N",
      MODEL(CmdSpec | CmdStudies | CmdDiff, fix),
      "make a length constant: --set fix.KEY=N")
+INT("--ranks", "N", MODEL(CmdCompile, ranks), 1, 64, 0,
+    "divide the model among N processes of MPI")
 LIST("--vary", "KEY=VALUES", OWN(CmdSweep | CmdCompare, vary),
      "a field or option, as h=4,8, N=2..6, p=16..128..x2")
 FLAG("--predict", AT(CmdSweep, sweep.predict),
@@ -324,6 +335,8 @@ FLAG("--average", OWN(CmdImport, average),
      "use the mean of the weights of all folders")
 TEXT("--rules", "FILE", OWN(CmdImport, rules),
      "rules of the family instead of the built-in ones")
+TEXT("--vectors", "NAME", OWN(CmdImport, vectors),
+     "bge-m3: its vectors sparse or colbert, not dense")
 TEXT("--as", "FAMILY", OWN(CmdImport, as),
      "read a model_type without rules by those of FAMILY")
 FLAG("--unchecked", OWN(CmdImport, unchecked),
@@ -342,6 +355,10 @@ OUT("-o", "FILE", AT(CmdGraph, output),
      "output file; - is stdout")
 OUT("-o", "FILE", AT(CmdPlan, output),
      "output file; - is stdout")
+INT("--ranks", "N", OWN(CmdPlan, plan_ranks), 2, MostRanks, 0,
+     "the cost of one model over N machines")
+TEXT("--link", "LATENCY,RATE", OWN(CmdPlan, link),
+     "--ranks: such as 20us,10Gbit/s or 1.5us,12GB/s")
 WORDS("--emit", "KINDS", OWN(CmdCompile, kinds),
      LIST_OF("c", "obj", "so", "exe"), 0,
      "any of c,obj,so,exe; default: by the ending of -o")
@@ -370,8 +387,8 @@ FORMAT_AS(AT(CmdGraph, format), LIST_OF("text", "json", "dot", "svg"),
      "text (default), json, dot, svg")
 FORMAT_AS(AT(CmdPlan, format), LIST_OF("text", "json", "svg"),
      "text (default), json, svg: the arena drawn")
-FORMAT_AS(AT(CmdRun, format), LIST_OF("text", "json", "svg"),
-     "text (default), json; with --attention svg too")
+FORMAT_AS(AT(CmdRun, format), LIST_OF("text", "json", "svg", "npy"),
+     "text (default), json; rows: npy; --attention: svg")
 FORMAT_AS(AT(CmdScore, json), json_formats,
      "text (default), json: an object a line")
 FORMAT_AS(AT(CmdVerify, json), json_formats,

@@ -42,3 +42,8 @@ const Option option_table[] = {
 #include "cli/options/option_table.h"
 };
 const int n_options = sizeof option_table / sizeof *option_table;
+
+bool writes_itself(const Options *o)
+{
+    return o->shard != NULL;
+}

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/options/lines.h"
 #include "runtime/options/search_settings.h"
+#include "sweep/over_ranks.h"
 #include "sweep/sweep.h"
 #include "tune/tune.h"
 
@@ -19,7 +20,7 @@ typedef struct { /* options for the model and its passes */
     Document text; /* the spec, read from stdin, if `spec` is "-" */
     Texts sets, fix, skip, dump;
     const char *weights, *after;
-    int64_t seed;
+    int64_t seed, ranks; /* ranks: fix.ranks; 0: not given */
     bool explain, require_fusion, allow_nan;
 } ModelOptions;
 
@@ -41,7 +42,7 @@ typedef struct {
 
 /* ---- commands ---- */
 typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitKinds } EmitKind;
-typedef enum { RunText, RunJson, RunSvg } RunFormat;
+typedef enum { RunText, RunJson, RunSvg, RunNpy } RunFormat;
 typedef enum { StageFinal, StageBuilt, StageAll } Stage;
 typedef enum { PrintText, PrintJson, PrintDot, PrintSvg } PrintFormat;
 typedef enum { PlanText, PlanJson, PlanSvg } PlanFormat;
@@ -89,7 +90,7 @@ struct Options { /* a command uses only the members of its options */
  * `change`, if not NULL, modifies the options of the sweep. Returns an exit
  * code. */
 int sweep_command(Arena *a, int command, const Options *o,
-                  void change(Arena *a, SweepOptions *to));
+                  void change(Arena *a, SweepOptions *to), FILE *out);
 
 /* ---- rows ---- */
 /* The headings of `attnc help COMMAND`, in order. */
@@ -204,6 +205,9 @@ bool picture_asked(int format, int svg, const char **to);
 /* Returns a duration such as "60s", "2m" or "90" in seconds. If it is invalid,
  * ends with ExitUsage and a message. */
 double budget_seconds(const char *text);
+/* link.c: returns the link between ranks of a text such as "20us,10Gbit/s".
+ * Ends with ExitUsage if it is malformed. */
+Link link_of(const char *text, int64_t ranks);
 /* Returns the value of --records, or NULL. Ends with ExitUsage if it means
  * stdout. */
 const char *records_option(const CodeOptions *code);
@@ -216,12 +220,19 @@ const char *generation_option(const Options *o);
 int run_input(const Options *o);
 int run_attention(const Options *o);
 
-/* The library calls these functions too. The first two return the text that
- * attnc graph and attnc plan print. The third writes the files of attnc
- * compile, lists them on stderr if `reports` is true, and returns an exit code.
- */
-const char *graph_text(const Engine *e, const Options *o);
-const char *plan_said(const Engine *e, const Options *o);
+/* The library calls these functions too. All return an exit code. */
+
+/* Prints the report of a command on `out`. */
+typedef int PrintReport(const Options *o, FILE *out);
+PrintReport bench_report, compare_report, graph_report, plan_report,
+    sweep_report, tune_report;
+/* report_file.c: sets *text to the report, in memory of malloc(). After an
+ * error, it is NULL. */
+int report_text(char **text, PrintReport *print, const Options *o);
+/* The same to a file; NULL or "-": to stdout. */
+int report_to_file(PrintReport *print, const Options *o, const char *path);
+/* Writes the files of attnc compile, and lists them on stderr if `reports` is
+ * true. */
 int compile_model(const Options *o, bool reports);
 
 #endif

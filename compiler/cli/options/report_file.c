@@ -1,12 +1,13 @@
-/* report_file.c: implements -o for commands that print a report. Redirects
- * stdout to a file, which appears when the command has ended and the file is
- * complete. A pipe is written immediately. */
+/* report_file.c: reports of commands in files and in memory. -o of most
+ * commands redirects stdout to a file, which appears when the command has ended
+ * and the file is complete. A pipe is written immediately. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/options/options.h"
 
 static int report_begin(Output *o, const char *path)
 {
@@ -46,4 +47,48 @@ int report_print(const char *path, int print(const void *options),
         return code;
     code = print(options);
     return path ? report_end(&to, code) : code;
+}
+
+/* ---- in memory ---- */
+typedef struct {
+    PrintReport *print;
+    const Options *o;
+    FILE *out;
+} Printing;
+
+static void print_report_of(void *with)
+{
+    const Printing *p = with;
+    const int code = p->print(p->o, p->out);
+    if (code)
+        end_attempt(code);
+}
+
+int report_text(char **text, PrintReport *print, const Options *o)
+{
+    size_t n;
+    Printing p = { print, o, open_memstream(text, &n) };
+    int code = p.out ? attempt(print_report_of, &p) : ExitDone;
+    const bool whole = p.out && !ferror(p.out);
+    /* without memory for its last byte, fclose() sets *text to NULL */
+    if ((!p.out || fclose(p.out) != 0 || !whole || !*text) && !code)
+        code = report_fault(&(Fault){ ExitResource, "out of memory" });
+    if (code && p.out)
+        free(*text);
+    if (code)
+        *text = NULL;
+    return code;
+}
+
+int report_to_file(PrintReport *print, const Options *o, const char *path)
+{
+    char *text;
+    Fault why;
+    if (!path || is_stdout(path))
+        return print(o, stdout);
+    int code = report_text(&text, print, o);
+    if (!code && !write_file(path, text, strlen(text), &why))
+        code = report_fault(&why);
+    free(text);
+    return code;
 }

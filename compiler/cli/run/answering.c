@@ -15,9 +15,13 @@ void program_refuse(struct program *p, int64_t line)
     if (part < PROGRAM_PARTS && !(p->refused && p->of->part == p->parts))
         memcpy(p->of->why[part], p->why, sizeof p->why);
     p->of->part = p->parts;
-    if (p->use == ATTN_FOR_SCORE && p->json)
-        score_json(p, 0.0, NULL, 0, NULL);
     p->status = ExitInput;
+}
+
+bool batch_is_large(const struct program *p)
+{
+    return p->m->kind == ATTN_ENCODER
+        && p->m->arena_bytes(p->n, p->parts, 1) > BatchBytes;
 }
 
 void answering_progress(int64_t lines, bool end)
@@ -64,6 +68,7 @@ void answering_run(struct answering *w, const Options *o)
 {
     struct program *p = &w->p;
     answering_begin(w, o->lines.ids, o->format == RunJson);
+    p->npy = o->format == RunNpy;
     p->set = o->search.set;
     p->suppress = (struct program_list){ o->search.suppress.at,
                                          o->search.suppress.n };
@@ -75,8 +80,15 @@ void answering_run(struct answering *w, const Options *o)
     p->tokens = o->tokens;
     p->seed = o->model.seed;
     p->pairs = o->pairs;
+    p->prompt_name = o->prompt_name;
+    p->task_name = o->text_task == ATTN_TASK_QUERY    ? "query"
+                 : o->text_task == ATTN_TASK_DOCUMENT ? "document"
+                                                      : NULL;
     p->quiet = o->quiet;
     p->chat = o->chat;
+    p->shard = o->shard;
+    p->resume = o->resume;
+    p->output = o->common.output;
 }
 
 int answering_open(struct answering *w, const EngineOptions *o)
@@ -98,6 +110,8 @@ void answering_with(struct answering *w, const Engine *e)
     w->e = *e;
     w->object = (Buffer){ .arena = e->arena };
     w->chat = spec_chat(e->spec);
+    w->task[ATTN_TASK_QUERY] = spec_task(e->spec, ATTN_TASK_QUERY);
+    w->task[ATTN_TASK_DOCUMENT] = spec_task(e->spec, ATTN_TASK_DOCUMENT);
     p->m = e->backend.model;
     p->packed = e->packed;
     p->bound.at = e->bound;

@@ -15,7 +15,8 @@ struct answering {
     struct program p;
     struct attn_chat chat;
     int32_t unwritten[2];
-    File state; /* file of --load-state */
+    struct attn_task task[3]; /* by number of the task */
+    File state;               /* file of --load-state */
     /* JSON output */
     Buffer object;                     /* JSON object that is being written */
     char why[PROGRAM_PARTS][ATTN_WHY]; /* why[i]: error in part i */
@@ -66,6 +67,14 @@ void rows_answers(struct program *p);
 /* ---- for the program ---- */
 #define options_of_spec(o) \
     (*(o) = spec_search(p->of->e.spec, p->of->unwritten))
+#define prompts_of_spec                     \
+    (p->of->e.spec->prompts.n               \
+         ? p->of->e.spec->prompts.at        \
+         : (const char *const[]){ NULL })
+#define default_prompt_of_spec (p->of->e.spec->prompt)
+#define tasks_of_spec (p->of->task)
+#define pair_of_spec (p->of->e.spec->pair)
+#define fill_is_hidden spec_hides_fill(p->of->e.spec)
 #define spec_states_beam spec_has(p->of->e.spec, "search.beam")
 #define spec_has_chat spec_chats(p->of->e.spec)
 #define chat_of_spec (p->of->chat)
@@ -77,15 +86,37 @@ void rows_answers(struct program *p);
 void program_refuse(struct program *p, int64_t line);
 const char *program_map(struct program *p, const char *path, int64_t *bytes);
 void state_put(struct program *p, const char *state, int64_t bytes);
+/* Returns true if the call for the parts so far needs so much memory, such as
+ * for logits of all rows, that no other part is added. */
+bool batch_is_large(const struct program *p);
 /* Prints the number of answered lines if stderr is a terminal. */
 void answering_progress(int64_t lines, bool end);
+
+/* shard.c: what program_shard.c describes. */
+void shard_words(struct program *p);
+void shard_start(struct program *p);
+void shard_stop(struct program *p);
+bool shard_skips(struct program *p, const char *line, int64_t bytes,
+                 bool is_long);
+bool shard_block_ends(const struct program *p);
+void shard_answered(struct program *p);
+void shard_end(struct program *p);
+
+/* run_npy.c: writes the head of a .npy file of float32 [rows, columns]. */
+void npy_head(char head[ATTN_NPY_HEAD], int64_t rows, int64_t columns);
+/* --format=npy, without --shard: checks that stdout is a file, which
+ * gets its head at the end. */
+void npy_begin(struct program *p);
+void npy_end(struct program *p);
+/* Prints the rows; if the model pools and gives none, a row of NaN. */
+void rows_npy(struct program *p, const float *x, int64_t rows);
 
 /* run_json.c: print answers as JSON objects, without newlines. */
 void answers_json(struct program *p, int64_t part,
                   const struct attn_hypothesis *h, int64_t found);
 void rows_json(struct program *p, int64_t part, const float *x, int64_t rows);
-int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
-               const float *scores); /* returns 0; scores NULL: prints p->why */
+void score_json(struct program *p, const struct score_pair *x, double sum,
+                const float *scores); /* scores NULL: the part was rejected */
 /* Print the answer to --prompt as JSON. prompt_json_begin() returns a stream
  * that collects the text. prompt_json_add() records a token; if it returns
  * false, the caller writes the token's text to the stream. prompt_json_answer()

@@ -2,38 +2,23 @@
  * unfused model on the source and the answer, and draws the attention weights
  * of all heads. With --input, it answers nothing and runs the model on the
  * given tensors. */
-#include "cli/run/answering.h"
+#include "cli/run/attention_run.h"
 
 #include <math.h>
 
 #include "base/strings.h"
-#include "draw/draw.h"
-#include "oracle/trial.h"
-
-enum { MostCells = 1 << 24 }; /* maximum number of weights in a picture */
-
-typedef struct {
-    const Options *o;
-    bool json; /* write numbers, not a picture */
-    struct answering w;
-    SampleFile in; /* tensors of --input */
-    const char **label[2];
-    VEC(AttentionMap) maps;
-    VEC(int)
-    softmax;    /* [maps]: node of the unfused graph with the weights */
-    Index kept; /* names of values that can be read back */
-} AttentionRun;
 
 /* ---- options ---- */
 
-/* Rejects options that do not apply to the attention of a single answer. */
-static int check_options(const Options *o)
+int attention_check_options(const Options *o)
 {
     const char *wrong = o->output               ? "--output"
                       : o->taps.n               ? "--tap"
                       : o->load_state           ? "--load-state"
                       : o->save_state           ? "--save-state"
                       : o->stop.n               ? "--stop"
+                      : o->prompt_name          ? "--prompt-name"
+                      : o->text_task            ? "--task"
                       : o->search.set.nbest > 0 ? "--nbest"
                       : o->search.set.scores    ? "--scores"
                                                 : NULL;
@@ -132,6 +117,8 @@ static int read_line(AttentionRun *r, int side)
     const Spec *s = r->w.e.spec;
     int64_t least = side == 0 || s->token_start < 0;
     int64_t most = s->side[side ? SideDecoder : SideEncoder].max_len;
+    if (count < 0 && p->status)
+        return p->status; /* reported already */
     if (count < 0) {
         error_at((Pos){ 0 }, "--attention: %s", p->why);
         return ExitInput;
@@ -155,8 +142,8 @@ static int read_line(AttentionRun *r, int side)
 static int answer_for_attention(AttentionRun *r, int from)
 {
     int32_t *ids = NULL;
-    const int64_t rows = generate_best(&r->w.p, r->in.start[from][1],
-                                       beside(r->o->attention), &ids);
+    const int64_t rows = generate_best(&r->w.p, r->in.start[from][1], r->to,
+                                       &ids);
     if (rows < 0)
         return r->w.p.status;
     r->in.sample.ids[1] = ids;
@@ -239,12 +226,28 @@ static const char *title_of(Arena *a, const Node *n, const AttentionMap *m)
     return arena_printf(a, "%s layer %d, %s-attention", stack, m->layer, word);
 }
 
+AttentionPicture attention_picture(const AttentionRun *r)
+{
+    const bool block = r->w.e.spec->kind == KindAttention;
+    return (AttentionPicture){
+        .model = r->w.e.spec->name,
+        .side = { block ? "query" : "source", block ? "key" : "target" },
+        .label = { r->label[0], r->label[1] },
+        .n = { r->in.start[0][1], r->in.start[1][1] },
+        .map = r->maps.at,
+        .maps = r->maps.n,
+        .head = (int)r->o->head,
+        .query = (int)r->o->query,
+    };
+}
+
 /* Selects the maps of the layer and head in the options, without reading
  * weights. */
 static int choose_maps(AttentionRun *r)
 {
     const Graph *g = r->w.e.unfused;
     const Options *o = r->o;
+    const AttentionPicture p = attention_picture(r);
     int64_t cells = 0, most = 0;
     for (int i = 0; i < g->nodes.n; i++) {
         const Node *n = &g->nodes.at[i];
@@ -261,12 +264,11 @@ static int choose_maps(AttentionRun *r)
         most = attn_max(most, rows);
         if (o->query >= rows)
             continue;
-        cells += r->in.start[m.side[1]][1] * (o->head < 0 ? m.heads : 1)
-               * (o->query < 0 ? rows : 1);
+        cells += attention_cells(&p, &m);
         vec_push(r->w.e.arena, &r->maps, m);
         vec_push(r->w.e.arena, &r->softmax, i);
     }
-    if (cells > MostCells && !r->json) {
+    if (cells > AttentionCells && !r->json) {
         error_at((Pos){ 0 },
                  "--attention: %lld weights are too many to see: "
                  "choose by --layer, --head, --query",
@@ -276,19 +278,25 @@ static int choose_maps(AttentionRun *r)
     return check_range("--query", o->query, most);
 }
 
+int attention_compute(AttentionRun *r)
+{
+    int64_t rows = attn_max(r->in.start[0][1], r->in.start[1][1]);
+    int64_t columns = attn_max(result_columns(r->w.e.spec),
+                               r->w.e.spec->d_model);
+    int code = choose_maps(r);
+    if (code)
+        return code;
+    trial_run(&r->trial, &r->w.e, &r->in.sample, 0,
+              aligned_memory(r->w.e.arena, rows * columns * 4));
+    r->kept = graph_names(r->w.e.arena, r->w.e.graph);
+    for (int i = 0; i < r->maps.n; i++)
+        fill_map(r, &r->trial, &r->maps.at[i], r->softmax.at[i]);
+    return ExitDone;
+}
+
 static int write_maps(AttentionRun *r)
 {
-    bool block = r->w.e.spec->kind == KindAttention;
-    AttentionPicture p = {
-        .model = r->w.e.spec->name,
-        .side = { block ? "query" : "source", block ? "key" : "target" },
-        .label = { r->label[0], r->label[1] },
-        .n = { r->in.start[0][1], r->in.start[1][1] },
-        .map = r->maps.at,
-        .maps = r->maps.n,
-        .head = (int)r->o->head,
-        .query = (int)r->o->query,
-    };
+    const AttentionPicture p = attention_picture(r);
     Fault why;
     const char *text = (r->json ? attention_json : draw_attention)(r->w.e.arena,
                                                                    &p);
@@ -296,36 +304,34 @@ static int write_maps(AttentionRun *r)
     return ok ? ExitDone : report_fault(&why);
 }
 
-static int show_attention(AttentionRun *r)
-{
-    Trial t = { .engine = NULL };
-    int64_t rows = attn_max(r->in.start[0][1], r->in.start[1][1]);
-    int64_t columns = attn_max(result_columns(r->w.e.spec),
-                               r->w.e.spec->d_model);
-    int code = choose_maps(r);
-    if (code)
-        return code;
-    trial_run(&t, &r->w.e, &r->in.sample, 0,
-              aligned_memory(r->w.e.arena, rows * columns * 4));
-    r->kept = graph_names(r->w.e.arena, r->w.e.graph);
-    for (int i = 0; i < r->maps.n; i++)
-        fill_map(r, &t, &r->maps.at[i], r->softmax.at[i]);
-    trial_free(&t);
-    return write_maps(r);
-}
-
-static int open_attention(AttentionRun *r)
+EngineOptions attention_engine(EngineOptions options)
 {
     static const char *const all[] = { "all" };
-    EngineOptions options = run_engine_options(r->o);
     options.keep_all = true;
     options.passes.skip = all;
     options.passes.nskip = 1;
-    answering_run(&r->w, r->o);
-    int code = answering_open(&r->w, &options);
+    return options;
+}
+
+int attention_read(AttentionRun *r)
+{
+    Fault why;
+    int code = check_kind(r->w.e.spec, r->o);
     if (!code)
-        code = check_kind(r->w.e.spec, r->o);
-    return code ? code : check_choice(r);
+        code = check_choice(r);
+    if (!code && !r->o->input)
+        code = read_text(r);
+    else if (!code && !sample_file_read(&r->in, &r->w.e, r->o->input, &why))
+        code = report_fault(&why);
+    for (int i = 0; !code && i < 2; i++)
+        make_labels(r, i);
+    return code;
+}
+
+void attention_end(AttentionRun *r)
+{
+    trial_free(&r->trial);
+    generate_close(&r->w.p);
 }
 
 int run_attention(const Options *o)
@@ -334,22 +340,21 @@ int run_attention(const Options *o)
                        .json = o->format == RunJson
                             || (o->format == RunText
                                 && ends_in(o->attention, ".json")) };
-    Fault why;
-    int code = check_options(o);
+    int code = attention_check_options(o);
     if (code)
         return code;
     if (!o->input)
         need_lines(&o->model);
-    if (!(code = open_attention(&r))) {
-        if (!o->input)
-            code = read_text(&r);
-        else if (!sample_file_read(&r.in, &r.w.e, o->input, &why))
-            code = report_fault(&why);
-    }
-    for (int i = 0; !code && i < 2; i++)
-        make_labels(&r, i);
+    const EngineOptions options = attention_engine(run_engine_options(o));
+    r.to = beside(o->attention, stdout);
+    answering_run(&r.w, o);
+    code = answering_open(&r.w, &options);
     if (!code)
-        code = show_attention(&r);
-    generate_close(&r.w.p);
+        code = attention_read(&r);
+    if (!code)
+        code = attention_compute(&r);
+    if (!code)
+        code = write_maps(&r);
+    attention_end(&r);
     return answering_close(&r.w, code);
 }

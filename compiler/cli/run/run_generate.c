@@ -28,8 +28,8 @@ int64_t generate_question(struct program *p, const char *line, int64_t bytes)
 bool generate_pair(struct program *p, const char *text, int64_t bytes,
                    struct score_pair *x)
 {
-    const bool decoder = p->m->kind == ATTN_DECODER;
-    const bool alone = decoder && !memchr(text, '\t', (size_t)bytes);
+    const bool alone = p->m->kind == ATTN_DECODER
+                    && !memchr(text, '\t', (size_t)bytes);
     char *line = program_grow(p, &p->turn, bytes + 1);
     if (!line)
         return false;
@@ -43,13 +43,7 @@ bool generate_pair(struct program *p, const char *text, int64_t bytes,
         x->target++;
         x->target_n--;
     }
-    const int64_t before = decoder ? x->n + forced : forced;
-    if (x->target_n > 0 && before > 0
-        && before + x->target_n - 1 <= p->m->max_target
-        && (decoder || (x->n > 0 && x->n <= p->m->max_source)))
-        return true;
-    score_refuse(p, x);
-    return false;
+    return score_fits(p, x) == 0;
 }
 
 bool generate_line(struct program *p, const char **text, int64_t *bytes)

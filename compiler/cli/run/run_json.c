@@ -58,22 +58,23 @@ void rows_json(struct program *p, int64_t part, const float *x, int64_t rows)
 
 /* Prints {"line": 1, "log_probability": -1.5, "tokens": [3, 2],
  * "log_probabilities": [-0.5, -1]}, or "error" instead of the last three. */
-int score_json(struct program *p, double sum, const int32_t *ids, int64_t n,
-               const float *scores)
+void score_json(struct program *p, const struct score_pair *x, double sum,
+                const float *scores)
 {
-    Buffer *b = begin_object(p, p->in.number, scores ? NULL : p->why);
+    Buffer *b = begin_object(p, p->last[p->parts],
+                             scores ? NULL : p->of->why[p->parts]);
     if (scores) {
         json_put_number(b, "log_probability", sum, 7);
-        json_ids(b, "tokens", ids, n);
+        json_ids(b, "tokens", (const int32_t *)p->items.at + x->target,
+                 x->target_n);
         buffer_printf(b, ", \"log_probabilities\": [");
-        for (int64_t i = 0; i < n; i++) {
+        for (int64_t i = 0; i < x->target_n; i++) {
             buffer_printf(b, i ? ", " : "");
             json_number(b, (double)scores[i], 7);
         }
         buffer_printf(b, "]");
     }
     printf("%s}", b->at);
-    return 0;
 }
 
 /* ---- --prompt ---- */

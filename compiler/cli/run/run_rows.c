@@ -4,6 +4,7 @@
 
 #include "runtime/program/program.c"
 #include "runtime/program/program_lines.c"
+#include "runtime/program/program_task.c"
 #include "runtime/program/program_rows.c"
 #include "runtime/program/program_parts.c"
 

@@ -13,8 +13,9 @@ void need_mask(Gen *g, const MaskSpec *m);
 /* Emits the function of a mask that is read from a file. Positions have the C
  * type `integer`. */
 void need_mask_of_file(Gen *g, Emit *e, const MaskSpec *m, const char *integer);
-/* Returns C for the length of a sequence's prefix. */
-const char *prefix_text(Gen *g);
+/* Returns C for the length of a sequence's prefix; NULL if the mask has none.
+ */
+const char *prefix_text(Gen *g, const MaskSpec *m);
 /* Returns the name of a mask that is read from a file. */
 const char *mask_name(Gen *g, const MaskSpec *m);
 /* Return C for the first key that the row at position p sees (NULL: key 0), and
@@ -100,7 +101,8 @@ const char *need_short_attention(Gen *g, const Node *n);
 
 /* Begins the loop over tasks; a task is one head of one sequence. Declares `s`,
  * `head`, and `row`, the first row of the sequence. */
-void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows);
+void begin_tasks(Gen *g, Emit *e, int64_t heads, const HeadColumns *own,
+                 Sym rows);
 /* Begins only the loop, with `each` heads per task. */
 void begin_task_loop(Gen *g, Emit *e, int each);
 const char *head_at(Gen *g, int node, const char *row);

@@ -6,6 +6,7 @@
  * a single head. */
 #include "emit/attention/attention.h"
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 
 bool heads_together(const Gen *g, int node)
 {
@@ -26,6 +27,7 @@ static void heads_at_once_function(Gen *g)
     Emit *e = g->shapes;
     const int mark = emit_mark(e);
     let(e, "heads", "%d", HeadsAtOnce);
+    let(e, "more", has_ranks(g) ? ", int64_t own, int64_t heads" : "");
     put(e,
         g->serial
             ? "/* Returns the heads of a task of attention: $heads if every sequence has one\n"
@@ -38,10 +40,13 @@ static void heads_at_once_function(Gen *g)
               " * nearly, among the parts; else 1. */\n"
               "static int64_t heads_at_once(const struct attn_batch *b,\n"
               "                             const int32_t *source, int64_t tasks,\n"
-              "                             int64_t parts)\n"
+              "                             int64_t parts$more)\n"
               "{\n"
               "    if (tasks % ($heads * parts) != 0 && tasks < 8 * $heads * parts)\n"
               "        return 1;\n");
+    if (has_ranks(g))
+        put(e, "if ((own | heads) % $heads != 0)\n"
+               "    return 1;\n");
     put(e, "for (int64_t s = 0; s < b->sequences; s++)\n"
            "    if (b->start[s + 1] - b->start[s] != 1\n"
            "        || (source && s > 0 && source[s] == source[s - 1]))\n"
@@ -55,9 +60,10 @@ const char *heads_at_once(Gen *g, bool apart)
 {
     if (first_time(g, HelperHeadsAtOnce, "heads_at_once"))
         heads_at_once_function(g);
-    return arena_printf(g->a, "heads_at_once(b, %s%s)",
+    return arena_printf(g->a, "heads_at_once(b, %s%s%s)",
                         apart ? "b->source" : "0",
-                        g->serial ? "" : ", tasks, parts");
+                        g->serial ? "" : ", tasks, parts",
+                        has_ranks(g) ? ", own, heads" : "");
 }
 
 /* Binds the addresses of the keys or values of each head. Heads of a group have

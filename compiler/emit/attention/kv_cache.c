@@ -3,6 +3,7 @@
 #include "emit/attention/attention.h"
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/gen/step.h"
 
 /* Returns the number of keys that the rows of a sequence see. */
@@ -160,18 +161,24 @@ const char *source_state(Gen *g, int node)
  * A task is one head of one sequence. Parts take tasks in turn, because
  * neighbours cost alike. */
 
-void begin_tasks(Gen *g, Emit *e, int64_t heads, Sym rows)
+void begin_tasks(Gen *g, Emit *e, int64_t heads, const HeadColumns *own,
+                 Sym rows)
 {
     if (!g->undivided)
         need_min(g);
-    let(e, "heads", "%lld", (long long)heads);
+    let(e, "heads", own ? "heads" : "%lld", (long long)heads);
+    let(e, "at_head", own ? "own + task %% heads" : "task %% %lld",
+        (long long)heads);
     let(e, "start", "%s", starts_of(rows));
     let(e, "rows", "%lld", (long long)plan_length(g->p, rows));
-    let(e, "tasks", "%s",
+    let(e, "tasks", own ? "b->sequences * heads" : "%s",
         length_c(g, length_times(g, call_sequences(g), heads)));
-    if (!g->undivided)
-        put(e, "const struct attn_batch *b = c->b;\n"
-               "const int64_t tasks = $tasks;\n");
+    if (g->undivided)
+        return;
+    put(e, "const struct attn_batch *b = c->b;\n");
+    if (own)
+        put_own_heads(g, e, own);
+    put(e, "const int64_t tasks = $tasks;\n");
 }
 
 void begin_task_loop(Gen *g, Emit *e, int each)
@@ -192,7 +199,7 @@ void begin_task_loop(Gen *g, Emit *e, int each)
                   "    const int64_t row = b->$start[s];\n"
                 : "\n"
                   "for (int64_t task = part; task < tasks; task += parts) {\n"
-                  "    const int64_t s = task / $heads, head = task % $heads;\n"
+                  "    const int64_t s = task / $heads, head = $at_head;\n"
                   "    const int64_t row = b->$start[s];\n");
 }
 
@@ -225,7 +232,7 @@ static void keys_bias(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const MaskSpec *mask = attention_mask(g, n);
-    put_key(e, "prefix", mask && mask->prefix ? prefix_text(g) : NULL);
+    put_key(e, "prefix", prefix_text(g, mask));
     put_key(e, "bias", n->bias ? bias_text(g, node) : NULL);
     put_key(e, "score", has_score_vector(n) ? score_text(g, node) : NULL);
     put_key(e, "sink", n->sinks ? sink_text(g, node) : NULL);
@@ -391,7 +398,7 @@ static void begin_heads_loop(Gen *g, Emit *e, bool apart)
         g->serial
             ? "for (int64_t task = 0; task < tasks; task += each) {\n"
             : "for (int64_t task = part * each; task < tasks; task += parts * each) {\n");
-    put(e, "const int64_t s = task / $heads, head = task % $heads;\n"
+    put(e, "const int64_t s = task / $heads, head = $at_head;\n"
            "const int64_t row = b->$start[s];\n");
 }
 
@@ -420,7 +427,9 @@ void emit_attention(Gen *g, Emit *e, int node)
     const bool shared = node_at(g->p, n->in[1])->op == OpRecall && !n->mask
                      && !n->bias;
     const bool together = heads_together(g, node);
-    begin_tasks(g, e, n->heads, row_sym(n->type));
+    begin_tasks(g, e, n->heads,
+                own_heads(g, n->heads, node_at(g->p, n->in[1])->type.dim[0].c),
+                row_sym(n->type));
     let(e, "scratch", "%lld", (long long)g->p->scratch);
     if (!g->undivided && !g->serial)
         put(e, "float *const scratch = c->scratch + part * $scratch;\n");
@@ -509,7 +518,7 @@ void emit_pack_kv(Gen *g, Emit *e, int first)
     const Node *n = node_at(g->p, first);
     const char *table = page_table(g, n);
     const Sym rows = node_at(g->p, n->in[0])->type.dim[1].sym;
-    begin_tasks(g, e, n->type.dim[0].c, rows);
+    begin_tasks(g, e, n->type.dim[0].c, own_key_heads(g, r), rows);
     begin_task_loop(g, e, 1);
     if (table) {
         let(e, "table", "%s", table);

@@ -30,14 +30,14 @@ const char *mask_from(Gen *g, const MaskSpec *m, const char *p)
 }
 
 /* Returns C for the last key, of `count`, that the row at position p sees, plus
- * 1. All rows see the first `prefix` keys. */
+ * 1. All rows see the first `prefix` keys, or only these do (`given`). */
 const char *mask_to(Gen *g, const MaskSpec *m, const char *p, const char *count,
                     const char *prefix)
 {
     if (!m || m->file)
         return count;
     const bool ahead = !m->causal || m->prefix; /* rows may see later keys */
-    const char *s = count;
+    const char *s = m->given ? two(g, "min", prefix, count) : count;
     if (m->causal) {
         const char *own = arena_printf(g->a, "%s + 1", p);
         s = two(g, "min", m->prefix ? two(g, "max", own, prefix) : own, s);
@@ -136,16 +136,20 @@ static void put_bits(Emit *e, const MaskSpec *m, const char *name)
     }
 }
 
-const char *prefix_text(Gen *g)
+const char *prefix_text(Gen *g, const MaskSpec *m)
 {
-    if (first_time(g, HelperPrefixOf, "prefix_of"))
+    if (!m || (!m->prefix && !m->given))
+        return NULL;
+    if (first_time(g, HelperPrefixOf, "prefix_of")) {
+        let(g->shapes, "none", m->given ? "b->rows" : "0");
         put(g->shapes,
             "static int64_t prefix_of(const struct attn_batch *b, int64_t s)\n"
             "{\n"
             "    if (b->prefix)\n"
             "        return b->prefix[s];\n"
-            "    return 0;\n"
+            "    return $none;\n"
             "}\n\n");
+    }
     g->uses.batch = true;
     return arena_printf(g->a, "prefix_of(b, %s)", g->sequence);
 }

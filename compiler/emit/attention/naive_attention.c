@@ -3,6 +3,7 @@
  * stored: each row of the batch has the scores of all heads, key by key. */
 #include "emit/attention/attention.h"
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/product/products.h"
 #include "emit/gen/step.h"
 
@@ -29,7 +30,9 @@ static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
 {
     const Node *k = node_at(g->p, operand);
     const char *table = page_table(g, k);
-    begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
+    begin_tasks(g, e, n->type.dim[0].c,
+                own_heads(g, n->type.dim[0].c, k->type.dim[0].c),
+                row_sym(n->type));
     if (n->op == OpContext) {
         let(e, "scratch", "%lld", (long long)g->p->scratch);
         put(e, g->serial ? "float *const o = c->scratch;\n"
@@ -135,8 +138,7 @@ void emit_mask(Gen *g, Emit *e, int node, const char *y, const char *x)
     use_kernel(g->kernels, "mask_row");
     put_call(e, "mask_row",
              arena_printf(g->a, "%s, %s, keys, %s", y, x,
-                          mask_to(g, m, p, "keys",
-                                  m->prefix ? prefix_text(g) : "")),
+                          mask_to(g, m, p, "keys", prefix_text(g, m))),
              ";");
     if (from)
         put_call(e, "mask_row",
@@ -188,11 +190,21 @@ static void put_score_row(Gen *g, Emit *e, int node, const OpCode *code)
         die("%s does not work on scores", op_info[n->op].name);
 }
 
+/* Returns the number of key heads of stored scores. */
+static int64_t key_heads(const Gen *g, const Node *n)
+{
+    while (n->op != OpScores)
+        n = node_at(g->p, n->in[0]);
+    return node_at(g->p, n->in[1])->type.dim[0].c;
+}
+
 void emit_score_rows(Gen *g, Emit *e, int node, const OpCode *code)
 {
     const Node *n = node_at(g->p, node);
     const Sym keys = n->type.dim[2].sym;
-    begin_tasks(g, e, n->type.dim[0].c, row_sym(n->type));
+    begin_tasks(g, e, n->type.dim[0].c,
+                own_heads(g, n->type.dim[0].c, key_heads(g, n)),
+                row_sym(n->type));
     begin_task_loop(g, e, 1);
     Node k = *n;
     k.op = keys == SymPT           ? OpAppend

@@ -1,6 +1,7 @@
 /* comment.c: emits the first comment of the file: the file's origin, how to
  * compile and call it, and its costs. */
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/gen/sections.h"
 
 #include <string.h>
@@ -169,10 +170,15 @@ void emit_comment(Gen *g, Emit *e)
            " *\n"
            " * To compile this file (here model.c)$or:\n"
            " *     cc -O2 -std=c11$flags$break -c model.c$runtime\n");
+    let(e, "cc", has_ranks(g) ? "mpicc" : "cc");
+    let(e, "start", "%s",
+        has_ranks(g)
+            ? arena_printf(g->a, "mpirun -n %lld ", (long long)ranks_of(g))
+            : "");
     if (has_main(g))
-        put(e, " *     cc -O2 -std=c11$flags$break -DATTNC_MAIN "
+        put(e, " *     $cc -O2 -std=c11$flags$break -DATTNC_MAIN "
                "model.c$runtime -lm -pthread -o model\n"
-               " *     ./model$weights < lines\n");
+               " *     $start./model$weights < lines\n");
     put(e, " * model.h declares the exported functions and has an example.\n");
     if (g->p->g->spec->layers) {
         put(e, " *\n"

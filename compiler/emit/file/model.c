@@ -2,6 +2,7 @@
  * emits its first comment. */
 #include "emit/text/embedded.h"
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/gen/sections.h"
 
 /* ---- the front of the file ---- */
@@ -32,6 +33,11 @@ static void aot_front(Gen *g, Emit *e)
         emit_raw(e, system, n);
         put(e, "#endif\n");
     }
+    if (has_main(g) && has_ranks(g))
+        put(e, "#ifdef ATTNC_MAIN\n"
+               "#include <mpi.h>\n"
+               "#include <poll.h>\n"
+               "#endif\n");
     if (!g->o->beside)
         emit_handle_system(g, e);
     put(e, "#include <math.h>\n"
@@ -60,6 +66,7 @@ static void jit_front(Emit *e)
            "typedef long int64_t;\n"
            "typedef unsigned long uint64_t;\n"
            "void *memcpy(void *to, const void *from, uint64_t n);\n"
+           "#define offsetof(type, member) ((uint64_t)&((type *)0)->member)\n"
            "\n");
 }
 

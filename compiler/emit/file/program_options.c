@@ -1,8 +1,10 @@
 /* program_options.c: emits the table of the program's options: the rows of
  * runtime/options/option_rows.h that apply to its kind of model. */
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/gen/sections.h"
 #include "runtime/base/pool.h"
+#include "runtime/options/program_rows.h"
 #include "runtime/options/settings.h"
 
 #include <string.h>
@@ -14,13 +16,7 @@ typedef struct {
     const char *help;
 } Row;
 
-/* words that the program uses for attnc's kinds, groups and places */
-#define KIND_Flag "FLAG"
-#define KIND_Int "WHOLE"
-#define KIND_Float "REAL"
-#define KIND_Text "TEXT"
-#define KIND_List "LIST"
-#define KIND_Out "TEXT"
+/* headings of the program's help for attnc's groups */
 #define GROUP_Lines "Lines"
 #define GROUP_Prompt "Prompt"
 #define GROUP_Chat "Chat"
@@ -29,20 +25,13 @@ typedef struct {
 #define GROUP_Model "General"
 #define GROUP_Code "General"
 #define GROUP_General "General"
-#define AT_Settings(member) "set." #member
-#define AT_Lines(member) #member
-#define AT_Suppress(member) #member
-#define AT_Prompt(member) #member
-#define AT_Chat(member) #member
-#define AT_Seed(member) #member
-#define AT_Threads(member) #member
-#define AT_Encode(member) #member
-#define AT_Program(member) #member
 
+#define TEXT(words) #words
+#define TEXT_OF(words) TEXT(words)
 #define OPTION(use, group, kind, name, takes, place, member, least, most, \
-               value, help)                                               \
-    { use,   GROUP_##group, KIND_##kind, name,  takes, AT_##place(member), \
-      least, most,          value,       help },
+               value, help)                                                 \
+    { use,   GROUP_##group, TEXT_OF(KIND_##kind),        name, takes,       \
+      TEXT_OF(AT_##place(member)), least, most, value, help },
 #define PROGRAM_OPTION OPTION
 static const Row rows[] = {
 #include "runtime/options/option_rows.h"
@@ -63,12 +52,28 @@ static int use_of(const Plan *p)
              : ATTN_FOR_ENCODE;
 }
 
-/* True if the program accepts the option. Programs without threads have no
- * options for dividing calls. */
+static bool is_among(const char *name, const char *const *names)
+{
+    while (*names && strcmp(name, *names))
+        names++;
+    return *names;
+}
+
+/* True if the program accepts the option. Programs without threads or ranks
+ * have no options for dividing calls. Ranks write no files: each has only its
+ * part of a state, and all have the same answers. */
 static bool is_taken(const Gen *g, const Row *row, int use)
 {
-    return row->use & use
-        && (has_part(g, FileThreads) || strcmp(row->name, "--threads") != 0);
+    static const char *const ranks[] = { "--rank-timeout", "--collectives",
+                                         "--input", NULL };
+    static const char *const files[] = { "--save-state", "--load-state",
+                                         "--shard",      "--resume",
+                                         "-o",           NULL };
+    return row->use & use && !is_among(row->name, has_ranks(g) ? files : ranks)
+        && (has_part(g, FileThreads) || strcmp(row->name, "--threads") != 0)
+        && (has_tasks(g) || strcmp(row->name, "--task") != 0)
+        && (g->p->g->spec->prompts.n > 0
+            || strcmp(row->name, "--prompt-name") != 0);
 }
 
 static void put_option_row(Gen *g, Emit *e, const Row *row, int use)
@@ -77,13 +82,15 @@ static void put_option_row(Gen *g, Emit *e, const Row *row, int use)
     let(e, "name", "%s", row->name);
     let(e, "takes", "%s",
         row->takes ? arena_printf(g->a, "\"%s\"", row->takes) : "NULL");
-    let(e, "kind", "OPTION_%s", row->kind);
+    let(e, "kind", "%s", row->kind);
     let(e, "use", "%d", row->use & use);
     let(e, "member", "%s", row->member);
     let(e, "least", "%.12g", row->least);
     let(e, "most", "%.12g", row->most);
     let(e, "usual", "%.12g", row->value);
     let(e, "help", "%s", row->help);
+    if (has_ranks(g) && !strcmp(row->name, "--threads"))
+        let(e, "help", "number of threads of each rank; default: 1");
     put(e, "{ \"$group\", \"$name\", $takes, $kind, $use, AT($member),\n"
            "  $least, $most, $usual, \"$help\" },\n");
 }

@@ -1,6 +1,7 @@
 /* program_text.c: emits the code around the model: its struct, the exported
  * functions, and the program under ATTNC_MAIN. */
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/gen/sections.h"
 
 #include <string.h>
@@ -17,9 +18,10 @@ static const char *fixed_members(Gen *g)
     } member[] = { { "source", m.fixed_source },
                    { "target", m.fixed_target },
                    { "keys", m.fixed_keys },
-                   { "batch", m.fixed_batch } };
+                   { "batch", m.fixed_batch },
+                   { "ranks", m.fixed_ranks } };
     Buffer text = { .arena = g->a };
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof member / sizeof *member; i++)
         if (member[i].value)
             buffer_printf(&text, "    .fixed_%s = %lld,\n", member[i].name,
                           (long long)member[i].value);
@@ -299,6 +301,11 @@ static void put_main(Gen *g, Emit *e)
            "}\n");
 }
 
+static const char *text_or_null(Gen *g, const char *text)
+{
+    return text ? c_string(g->a, text, strlen(text)) : "NULL";
+}
+
 /* Emits the chat template of the spec. */
 static void put_chat(Gen *g, Emit *e)
 {
@@ -320,8 +327,7 @@ static void put_chat(Gen *g, Emit *e)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *text = texts[i].text;
         let(e, "member", "%s", texts[i].member);
-        let(e, "text", "%s",
-            text ? c_string(g->a, text, strlen(text)) : "NULL");
+        let(e, "text", "%s", text_or_null(g, text));
         put(e, ".$member = $text,\n");
     }
     let(e, "inside", "%d", chat.system_inside);
@@ -333,10 +339,79 @@ static void put_chat(Gen *g, Emit *e)
            "};\n\n");
 }
 
+/* Emits the prompts of the spec: names, each before its text. */
+static void put_prompts(Gen *g, Emit *e)
+{
+    const Spec *s = g->p->g->spec;
+    put(e, "static const char *const prompts_of_spec[] = {\n");
+    for (int64_t i = 0; i < s->prompts.n; i++) {
+        let(e, "text", "%s",
+            c_string(g->a, s->prompts.at[i], strlen(s->prompts.at[i])));
+        put(e, "$text,\n");
+    }
+    let(e, "name", "%s", text_or_null(g, s->prompt));
+    put(e, "NULL\n"
+           "};\n"
+           "static const char *const default_prompt_of_spec = $name;\n\n");
+}
+
+static void put_text_task(Emit *e, const struct attn_task *t)
+{
+    let(e, "length", "%lld", (long long)t->length);
+    let(e, "prefix", "%lld", (long long)t->prefix);
+    let(e, "fill", "%lld", (long long)t->fill);
+    let(e, "attend", "%d", t->attend);
+    let(e, "cut", "%d", t->cut);
+    let(e, "skips", "%lld", (long long)t->skips);
+    let(e, "skip", "%s", t->skips > 0 ? "skipped_of_spec" : "NULL");
+    put(e, "{ $length, $prefix, $fill, $attend, $cut, $skip, $skips },\n");
+}
+
+/* Emits what becomes of queries and documents, and the texts around a pair. */
+static void put_text_tasks(Gen *g, Emit *e)
+{
+    const Spec *s = g->p->g->spec;
+    const struct attn_task query = spec_task(s, ATTN_TASK_QUERY),
+                           document = spec_task(s, ATTN_TASK_DOCUMENT);
+    const char *const texts[] = { s->pair.begin, s->pair.prompt, s->pair.first,
+                                  s->pair.second, s->pair.end };
+    let(e, "hidden", "%d", spec_hides_fill(s));
+    put(e, "#define fill_is_hidden $hidden\n");
+    if (document.skips > 0) {
+        put(e, "static const int32_t skipped_of_spec[] = {\n");
+        for (int64_t i = 0; i < document.skips; i++) {
+            let(e, "id", "%d", (int)document.skip[i]);
+            put(e, "$id,\n");
+        }
+        put(e, "};\n");
+    }
+    put(e, "static const struct attn_task tasks_of_spec[] = {\n"
+           "{ 0, -1, -1, 0, 0, NULL, 0 },\n");
+    put_text_task(e, &query);
+    put_text_task(e, &document);
+    put(e, "};\n"
+           "static const struct attn_pair_texts pair_of_spec = {\n");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        let(e, "text", "%s", text_or_null(g, texts[i]));
+        put(e, "$text,\n");
+    }
+    put(e, "};\n\n");
+}
+
 /* The functions below tell if the program contains a file of runtime/. */
 static bool encodes(const Gen *g)
 {
     return !has_decoder(g->p);
+}
+
+static bool prompts(const Gen *g)
+{
+    return encodes(g) && has_vocabulary(g);
+}
+
+static bool tasked(const Gen *g)
+{
+    return encodes(g) && has_tasks(g);
 }
 
 static bool talks(const Gen *g)
@@ -363,43 +438,54 @@ static void put_names(Gen *g, Emit *e)
                "\n\n");
 }
 
+/* the files of the program, in their order */
+static const struct {
+    const char *name;             /* name of a file of runtime/, or NULL */
+    void (*put)(Gen *g, Emit *e); /* emits the text if `name` is NULL */
+    bool (*has)(const Gen *g);    /* condition for including it; NULL:
+                                   * always */
+} files[] = {
+    { "settings.h", NULL, NULL },
+    { "words.c", NULL, NULL },
+    { "input_lines.h", NULL, NULL },
+    { "input_lines.c", NULL, NULL },
+    { "descriptor.h", NULL, NULL },
+    { "descriptor.c", NULL, NULL },
+    { "shard_record.h", NULL, NULL },
+    { "shard_record.c", NULL, NULL },
+    { "option_hints.c", NULL, NULL },
+    { "search_settings.h", NULL, generates },
+    { "search_settings.c", NULL, generates },
+    { "chat.h", NULL, talks },
+    { "chat.c", NULL, talks },
+    { NULL, put_chat, talks },
+    { "program.h", NULL, NULL },
+    { "program_messages.c", NULL, NULL },
+    { NULL, emit_options, NULL },
+    { "program_shard.c", NULL, NULL },
+    { "program.c", NULL, NULL },
+    { "program_file.c", NULL, NULL },
+    { "program_lines.c", NULL, NULL },
+    { NULL, put_prompts, prompts },
+    { "text_task.h", NULL, tasked },
+    { "text_task.c", NULL, tasked },
+    { NULL, put_text_tasks, tasked },
+    { "program_task.c", NULL, tasked },
+    { "program_rows.c", NULL, encodes },
+    { "program_generate.c", NULL, generates },
+    { "program_parts.c", NULL, NULL },
+    { "program_score.c", NULL, generates },
+    { "program_state.c", NULL, generates },
+    { "program_stream.c", NULL, generates },
+    { "program_chat.c", NULL, talks },
+    { "program_answers.c", NULL, generates },
+    { "program_words.c", NULL, NULL },
+    { "program_mpi.c", NULL, has_ranks },
+    { "program_main.c", NULL, NULL },
+};
+
 void emit_main(Gen *g, Emit *e)
 {
-    static const struct {
-        const char *name;             /* name of a file of runtime/, or NULL */
-        void (*put)(Gen *g, Emit *e); /* emits the text if `name` is NULL */
-        bool (*has)(const Gen *g);    /* condition for including it; NULL:
-                                       * always */
-    } files[] = {
-        { "settings.h", NULL, NULL },
-        { "words.c", NULL, NULL },
-        { "input_lines.h", NULL, NULL },
-        { "input_lines.c", NULL, NULL },
-        { "descriptor.h", NULL, generates },
-        { "descriptor.c", NULL, generates },
-        { "option_hints.c", NULL, NULL },
-        { "search_settings.h", NULL, generates },
-        { "search_settings.c", NULL, generates },
-        { "chat.h", NULL, talks },
-        { "chat.c", NULL, talks },
-        { NULL, put_chat, talks },
-        { "program.h", NULL, NULL },
-        { "program_messages.c", NULL, NULL },
-        { "program.c", NULL, NULL },
-        { NULL, emit_options, NULL },
-        { "program_file.c", NULL, NULL },
-        { "program_lines.c", NULL, NULL },
-        { "program_rows.c", NULL, encodes },
-        { "program_generate.c", NULL, generates },
-        { "program_parts.c", NULL, NULL },
-        { "program_score.c", NULL, generates },
-        { "program_state.c", NULL, generates },
-        { "program_stream.c", NULL, generates },
-        { "program_chat.c", NULL, talks },
-        { "program_answers.c", NULL, generates },
-        { "program_words.c", NULL, NULL },
-        { "program_main.c", NULL, NULL },
-    };
     put_names(g, e);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (files[i].has && !files[i].has(g))

@@ -4,11 +4,12 @@
  * (tree_shaker.c). */
 #include "emit/text/tree_shaker.h"
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/gen/sections.h"
 
 #include <string.h>
 
-typedef enum { Any, Generates, Writes } Need;
+typedef enum { Any, Generates, Writes, Divided } Need;
 
 /* public types, sorted by dependency */
 static const struct {
@@ -17,6 +18,7 @@ static const struct {
     const char *name;
 } core[] = {
     { CoreBatch, Any, "batch.h" },
+    { CoreBatch, Divided, "comm.h" },
     { CoreTypes, Any, "compiled_model.h" },
     { CoreTypes, Generates, "generate.h" },
     { CoreTypes, Writes, "growing_text.h" },
@@ -127,6 +129,8 @@ static bool has_need(const Gen *g, Need need)
 {
     if (g->every || need == Any)
         return true;
+    if (need == Divided)
+        return has_ranks(g);
     return need == Writes ? has_decoder(g->p) && has_vocabulary(g)
                           : generates(g);
 }

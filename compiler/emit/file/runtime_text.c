@@ -3,6 +3,7 @@
  * is omitted if the model has none. */
 #include "emit/text/embedded.h"
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/gen/sections.h"
 #include "runtime/core.h"
 
@@ -16,6 +17,17 @@ bool has_vocabulary(const Gen *g)
 bool has_chat(const Gen *g)
 {
     return spec_chats(g->p->g->spec);
+}
+
+bool has_tasks(const Gen *g)
+{
+    const Spec *s = g->p->g->spec;
+    const struct attn_task query = spec_task(s, ATTN_TASK_QUERY),
+                           document = spec_task(s, ATTN_TASK_DOCUMENT);
+    return has_vocabulary(g)
+        && (s->pair.second || query.length > 0 || query.prefix >= 0
+            || document.length > 0 || document.prefix >= 0
+            || document.skips > 0);
 }
 
 static bool has_fixed(const Gen *g)
@@ -172,9 +184,11 @@ static const struct {
 } conditions[] = {
     { "#if ATTN_HAS_TEXT\n", has_vocabulary },
     { "#if ATTN_HAS_CHAT\n", has_chat },
+    { "#if ATTN_HAS_TASKS\n", has_tasks },
     { "#if ATTN_HAS_FIXED\n", has_fixed },
     { "#if ATTN_HAS_THREADS\n", has_threads },
     { "#if ATTN_HAS_SEARCH\n", has_search },
+    { "#if ATTN_HAS_RANKS\n", has_ranks },
     { "#if ATTN_IS_BESIDE\n", is_beside },
     { "#if ATTN_IN_ATTNC\n", NULL },
 };

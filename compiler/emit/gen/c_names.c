@@ -29,11 +29,15 @@ const char *const batch_member[] = {
     [BatchQuery] = "query", [BatchKey] = "key",     [BatchValue] = "value",
 };
 
-/* True if the value is in a block. Each part of a step has its own blocks. */
-static bool in_block(const Gen *g, int node)
+bool in_block(const Gen *g, int node)
 {
     const Value *v = &g->p->value[owner_of(g->p, node)];
     return v->place != PlaceInput && g->p->slot.at[v->slot].kind == SlotParts;
+}
+
+const char *value_name(const Gen *g, int node)
+{
+    return g->p->value[owner_of(g->p, node)].name;
 }
 
 /* Returns C for the address of a row; `row` NULL: the first row. */
@@ -91,6 +95,17 @@ const char *part_at(Gen *g, int node)
 long long stride_of(const Gen *g, int node)
 {
     return g->p->value[node].stride;
+}
+
+const char *rows_at(Gen *g, int node, const char *at)
+{
+    const Arithmetic a = elem_arithmetic(node_at(g->p, node)->type.elem);
+    const RowFormat *f = &row_formats[a];
+    const long long stride = (long long)sizeof(float) * stride_of(g, node)
+                           / f->bytes;
+    return f->kernel
+             ? arena_printf(g->a, "(const %s *)(%s), %lld", f->type, at, stride)
+             : arena_printf(g->a, "%s, %lld", at, stride);
 }
 
 const Value *next_value(const Gen *g, Entry entry, int *at)

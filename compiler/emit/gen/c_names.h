@@ -11,6 +11,10 @@
 extern const char *const batch_member[];
 /* Returns C for the address of a value's row in the batch. */
 const char *value_at(Gen *g, int node, const char *row);
+/* True if the value is in a block. Each part of a step has its own blocks. */
+bool in_block(const Gen *g, int node);
+const char *value_name(const Gen *g, int node); /* the member of the call that
+                                                 * has its address */
 /* Like value_at() for the first row of a block, in a step that runs row by
  * row. */
 const char *block_at(Gen *g, int node);
@@ -20,7 +24,10 @@ const char *part_at(Gen *g, int node);
 /* Like value_at() for the first row of all. */
 const char *first_at(Gen *g, int node);
 long long stride_of(const Gen *g, int node); /* floats per row */
-const char *row_count(Sym s);                /* returns C such as "b->rows" */
+/* Returns the arguments of a product for rows of a node's value that begin at
+ * `at`: their address in its format and their stride, "x, 512". */
+const char *rows_at(Gen *g, int node, const char *at);
+const char *row_count(Sym s); /* returns C such as "b->rows" */
 /* Returns "start" or "key_start", a member of the batch. */
 const char *starts_of(Sym s);
 /* Iterates over the named values in an entry's arena; each name occurs once.

@@ -54,6 +54,9 @@ typedef enum {
     HelperMin,
     HelperMax,
     HelperPartBegin,
+    HelperRankBegin,
+    HelperColumnBegin,
+    HelperHeadColumns,
     HelperTick,
     HelperKeys, /* emits struct keys */
     HelperTypeOf,
@@ -122,7 +125,9 @@ struct Gen {
     VEC(int) taken;      /* number of requests for each name */
     int *function_of;    /* [regions]: index of its step or list of steps */
     int *step_of;        /* [order of the plan]: index of the node's function */
-    const Task *only;    /* task whose tiling replaces the plan's, or NULL */
+    bool finish;      /* the text of a step is that of its end, after the ranks'
+                       * exchange */
+    const Task *only; /* task whose tiling replaces the plan's, or NULL */
     Layers layers[Stacks];
     bool plain;           /* the file is emitted by plain_file.c */
     bool counted[Stacks]; /* the text names the number of layers of the stack */

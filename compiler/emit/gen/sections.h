@@ -44,6 +44,8 @@ int function_at(Gen *g, Function f, const Emit *body);
 void step_head(Gen *g, Emit *e, const Function *f, const char *tail);
 
 /* ---- thread_split.c ---- */
+void emit_step_structs(Gen *g,
+                       Emit *e);  /* emits struct step and struct steps */
 void emit_split(Gen *g, Emit *e); /* emits code that runs the parts of a step */
 /* Emits the heads of the functions that entries call; with `tail` ";", as
  * prototypes. */
@@ -95,6 +97,9 @@ void emit_left_out(Gen *g, Emit *e);
 /* True if the emitted file contains code for a source or target vocabulary. */
 bool has_vocabulary(const Gen *g);
 bool has_chat(const Gen *g); /* true if the model is a chat model */
+/* True if the program changes texts: queries and documents of late interaction,
+ * or pairs that become one text. */
+bool has_tasks(const Gen *g);
 /* Returns the text of a file of runtime/, adapted to this model. */
 const char *runtime_text(Gen *g, const char *name, size_t *n);
 

@@ -31,6 +31,11 @@ void emit_rows(Gen *g, Emit *e, int node, const OpCode *code);
  * none. */
 const char *last_number(Gen *g, const Node *n, const OpCode *code);
 
+/* ---- rank_sums.c ---- */
+
+/* Emits the half `g->finish` of a node of which adds_terms() is true. */
+EmitStep emit_rank_sums;
+
 /* ---- step_gather.c ---- */
 EmitStep emit_embed, emit_position, emit_rotate, emit_first_row, emit_pool,
     emit_select;

@@ -60,6 +60,33 @@ INLINE v v_squared_relu(v x)
     return x * x;
 }
 
+//: v_log1p_relu needs: v_splat v_fma v_max v_relu v_mantissa
+/* Returns ln(1 + max(0, x)) [Formal et al. 2021]: ln u of u = 1 + x, by the
+ * arithmetic of log1(), and what u lost of x. The last maximum keeps NaN and
+ * infinity: 2^-200 x is at most the result. */
+INLINE v v_log1p_relu(v x)
+{
+    const v one = v_splat(1.0f);
+    v k;
+    x = v_relu(x);
+    const v u = one + x;
+    const v f = v_mantissa(u, &k) - one;
+    const v s = f / (v_splat(2.0f) + f);
+    const v z = s * s;
+    v r = v_fma(z, v_splat(0x1.31dfeap-2f), v_splat(0x1.995edap-2f));
+    r = v_fma(z, r, v_splat(0x1.55557ap-1f));
+    const v low = v_fma(k, v_splat(-0x1.7f7d1cp-20f), s * v_fma(-z, r, f));
+    return v_max(v_fma(k, v_splat(0x1.62e4p-1f), f - low) + (x - (u - one)) / u,
+                 x * v_splat(0x1p-100f) * v_splat(0x1p-100f));
+}
+
+//: v_log1p_log1p_relu needs: v_log1p_relu
+/* Returns ln(1 + ln(1 + max(0, x))). */
+INLINE v v_log1p_log1p_relu(v x)
+{
+    return v_log1p_relu(v_log1p_relu(x));
+}
+
 //: v_gelu needs: v_splat v_fma v_max v_exp
 /* Returns x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016]. It computes
  * max(x, 0) - a erfc(a / sqrt 2) / 2 with a = |x|, so the tail below 0 stays

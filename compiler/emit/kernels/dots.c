@@ -326,11 +326,20 @@ INLINE v_int v_row(const uint8_t *p)
 }
 #define v_start v_zero
 
+//: no_number when: signed
+/* The byte of a number that another rank multiplies. */
+enum { NoNumber = 128 };
+
 //: v_row when: unsigned needs: v_spread
 /* Sums start with -128 times the sum of the weights, because a row's bytes are
  * q + 128. */
 #define v_row v_spread
 #define v_start v_load_words
+
+//: no_number when: unsigned
+/* The byte of a number that another rank multiplies: sums of its products are
+ * 0, and that rank's have the 128 that sums start with. */
+enum { NoNumber = 0 };
 
 //: v_nibbles needs: v_words
 /* Returns numbers i .. i + 3 of eight of int4 as stored, i = 0 or 4. */
@@ -407,6 +416,60 @@ static int32_t row_peak(const float *x, int64_t k)
     for (int64_t i = 0; i < W; i++)
         all = top[i] > all ? top[i] : all;
     return all;
+}
+
+//: v_pair needs: v
+/* Returns two bf16 numbers of a row in the lane of every column. */
+typedef uint32_t v_two __attribute__((may_alias));
+INLINE v_bits v_pair(const uint16_t *p)
+{
+    return (v_bits){0} + *(const v_two *)p;
+}
+
+//: v_dp when: nopairs needs: v_fma
+/* Adds the second product of two, then the first, to each column's sum. A bf16
+ * number is the upper half of a float. */
+INLINE v v_dp(v sum, v_bits x, v_bits w)
+{
+    sum = v_fma((v)(x & 0xffff0000u), (v)(w & 0xffff0000u), sum);
+    return v_fma((v)(x << 16), (v)(w << 16), sum);
+}
+
+//: v_dp when: pairs w16 needs: intrinsics v
+/* Adds the second product of two, then the first, to each column's sum. */
+INLINE v v_dp(v sum, v_bits x, v_bits w)
+{
+    return (v)_mm512_dpbf16_ps((__m512)sum, (__m512bh)x, (__m512bh)w);
+}
+
+//: v_dp when: pairs w8 needs: intrinsics v
+/* Adds the second product of two, then the first, to each column's sum. */
+INLINE v v_dp(v sum, v_bits x, v_bits w)
+{
+    return (v)_mm256_dpbf16_ps((__m256)sum, (__m256bh)x, (__m256bh)w);
+}
+
+//: v_dp when: pairs w4 needs: intrinsics v
+/* Adds the second product of two, then the first, to each column's sum. */
+INLINE v v_dp(v sum, v_bits x, v_bits w)
+{
+    return (v)_mm_dpbf16_ps((__m128)sum, (__m128bh)x, (__m128bh)w);
+}
+
+//: v_put_bf16 needs: v
+/* Rounds to bf16, to the nearest even. Numbers below 2^-55 become 0: then no
+ * product and no sum is a denormal, which units for bf16 would flush. */
+typedef uint16_t v_half
+    __attribute__((vector_size(2 * W), aligned(2), may_alias));
+INLINE void v_put_bf16(uint16_t *y, v x)
+{
+    const v_bits bits = (v_bits)x;
+    const v_int size = (v_int)(bits & 0x7fffffff);
+    const v_bits nan = (v_bits)(size > 0x7f800000);
+    const v_bits kept = (v_bits)(size >= 0x24000000);
+    const v_bits near = bits + 0x7fff + (bits >> 16 & 1);
+    const v_bits all = ((near & ~nan) | ((bits | 0x400000) & nan)) & kept;
+    *(v_half *)y = __builtin_convertvector(all >> 16, v_half);
 }
 
 //: v_nearest needs: v_splat

@@ -247,7 +247,7 @@ INLINE void dot_end(tile_sums sum, const struct integer_sums *s, int mr, int nr,
     EACH_ROW(END_ROW)
 }
 
-//: line_dots needs: dot_lines dot_end
+//: stored_four needs: v_words
 /* Returns weights as stored: bytes, or 16 bits if rows are widened too. */
 INLINE v_int stored_four(const uint8_t *line, int64_t i, v_int step,
                          v_int offset)
@@ -258,6 +258,7 @@ INLINE v_int stored_four(const uint8_t *line, int64_t i, v_int step,
     return v_load_words(line);
 }
 
+//: line_dots needs: dot_lines dot_end stored_four
 INLINE void line_dots(tile_sums sum, int mr, int nr, int does,
                       tile_first *first, tile_row *row, tile_dot *dot,
                       const struct tile_operands *of, int64_t stored)
@@ -288,18 +289,16 @@ INLINE void wide_dots(tile_sums sum, int mr, int nr, int does,
               (of->k + 63) / 64 * 128);
 }
 
-//: group_dots needs: dot_end vector_at v_row v_dot v_unpack4 int4_line
-/* Multiplies by int4 weights, of which `shared` have one step and offset. */
-INLINE void group_dots(tile_sums sum, int mr, int nr, int does,
-                       const struct tile_operands *of, int64_t shared)
+//: sum_groups needs: dot_lines vector_at v_row v_dot v_unpack4 int4_line
+/* Adds products with int4 weights k to end - 1, of which `shared` have one step
+ * and offset. */
+INLINE void sum_groups(struct integer_sums *s, int mr, int nr, int does,
+                       const struct tile_operands *of, int64_t k, int64_t end,
+                       int64_t stored, int64_t shared)
 {
     const uint8_t *b = (const uint8_t *)of->b;
-    const uint8_t *scales = b + int4_bytes(of->k, shared);
-    const int64_t stored = (of->k + 63) / 64 * 64;
     const char *next = (const char *)of->next;
-    struct integer_sums s;
-    first_sums(&s, mr, nr, v_start, scales + 64, of->ldb);
-    for (int64_t g = 0; g < stored; g += shared) {
+    for (int64_t g = k; g < end; g += shared) {
         const uint8_t *steps = int4_steps(b, g, shared);
         v_int step[TileVectors], offset[TileVectors];
 #define BYTE_STEP(j)                                                           \
@@ -308,10 +307,23 @@ INLINE void group_dots(tile_sums sum, int mr, int nr, int does,
         offset[j] = v_bases(steps + vector_at(j, of->ldb));                    \
     }
         EACH_VECTOR(BYTE_STEP)
-        next = dot_lines(&s, mr, nr, does, v_unpack4, 8, v_row, v_dot, of, g,
+        next = dot_lines(s, mr, nr, does, v_unpack4, 8, v_row, v_dot, of, g,
                          g + shared, stored, int4_line(b, g, shared), next,
                          step, offset);
     }
+}
+
+//: group_dots needs: dot_end sum_groups
+/* Multiplies by int4 weights, of which `shared` have one step and offset. */
+INLINE void group_dots(tile_sums sum, int mr, int nr, int does,
+                       const struct tile_operands *of, int64_t shared)
+{
+    const uint8_t *b = (const uint8_t *)of->b;
+    const uint8_t *scales = b + int4_bytes(of->k, shared);
+    const int64_t stored = (of->k + 63) / 64 * 64;
+    struct integer_sums s;
+    first_sums(&s, mr, nr, v_start, scales + 64, of->ldb);
+    sum_groups(&s, mr, nr, does, of, 0, stored, stored, shared);
     dot_end(sum, &s, mr, nr, does, of, stored, scales);
 }
 

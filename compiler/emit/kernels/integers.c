@@ -147,14 +147,45 @@ INLINE void v_put_int15(uint8_t *y, uint8_t *low, v x)
     *low = near & 127;
 }
 
-//: row_unit needs: row_peak v_splat load_some
-/* Returns the unit of a row, with which the largest |x| is `most` units, and
- * sets its inverse. A row below 2^-100 has unit 0 and inverse 0; one with a
- * number that is not finite has unit NaN and inverse 0. */
-static float row_unit(const float *x, int64_t k, float most, float *inverse)
+//: v_put_bf16 when: w1 needs: v
+/* Rounds to bf16, to the nearest even. Numbers below 2^-55 become 0: then no
+ * product and no sum is a denormal, which units for bf16 would flush. */
+INLINE void v_put_bf16(uint16_t *y, v x)
+{
+    union { float f; uint32_t bits; } u;
+    u.f = x;
+    const uint32_t size = u.bits & 0x7fffffff;
+    const uint32_t near = u.bits + 0x7fff + (u.bits >> 16 & 1);
+    const uint32_t nan = u.bits | 0x400000;
+    *y = (uint16_t)((size > 0x7f800000 ? nan : size < 0x24000000 ? 0 : near)
+                    >> 16);
+}
+
+//: kernel round_rows_bf16 needs: v_put_bf16 load_some
+/* Rounds rows of k numbers to bf16. Stores `stored` numbers, 0 from k on. */
+static void round_rows_bf16(uint16_t *y, int64_t ldy, const float *x,
+                            int64_t ldx, int64_t rows, int64_t k,
+                            int64_t stored)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t j = 0;
+        for (; j < k; j += W)
+            v_put_bf16(y + j, load_some(x + j, k - j));
+        for (; j < stored; j++)
+            y[j] = 0;
+        x += ldx;
+        y += ldy;
+    }
+}
+
+//: peak_unit
+/* Returns the unit of a row with these bits of the largest |x|, which is `most`
+ * units, and sets its inverse. A row below 2^-100 has unit 0 and inverse 0; one
+ * with a number that is not finite has unit NaN and inverse 0. */
+static float peak_unit(int32_t bits, float most, float *inverse)
 {
     union { int32_t bits; float f; } peak;
-    peak.bits = row_peak(x, k);
+    peak.bits = bits;
     *inverse = 0.0f;
     if (peak.bits >= 0x7f800000) {
         peak.bits = 0x7fc00000;  /* the same NaN on all compilers */
@@ -164,6 +195,12 @@ static float row_unit(const float *x, int64_t k, float most, float *inverse)
         return 0.0f;
     *inverse = most / peak.f;
     return peak.f / most;
+}
+
+//: row_unit needs: peak_unit row_peak v_splat load_some
+static float row_unit(const float *x, int64_t k, float most, float *inverse)
+{
+    return peak_unit(row_peak(x, k), most, inverse);
 }
 
 //: fill_bytes needs: store_float
@@ -217,6 +254,89 @@ static void quantize_rows_int15(uint8_t *y, int64_t ldy, const float *x,
         y += ldy;
     }
 }
+
+//: store_bits
+static inline void store_bits(uint8_t *p, int32_t x)
+{
+    union { int32_t bits; uint8_t byte[4]; } u;
+    u.bits = x;
+    for (int64_t i = 0; i < 4; i++)
+        p[i] = u.byte[i];
+}
+
+//: bits_at
+static inline int32_t bits_at(const uint8_t *p)
+{
+    union { int32_t bits; uint8_t byte[4]; } u;
+    for (int64_t i = 0; i < 4; i++)
+        u.byte[i] = p[i];
+    return u.bits;
+}
+
+//: kernel peak_rows needs: row_peak store_bits
+/* Stores the bits of each row's largest |x| in columns `from` to `to` - 1. */
+static void peak_rows(uint8_t *y, int64_t ldy, const float *x, int64_t ldx,
+                      int64_t rows, int64_t from, int64_t to)
+{
+    for (int64_t i = 0; i < rows; i++)
+        store_bits(y + i * ldy, row_peak(x + i * ldx + from, to - from));
+}
+
+//: put_both needs: v_put_int8 v_put_int15
+INLINE void put_both(uint8_t *y, uint8_t *low, v x, int64_t two)
+{
+    if (two)
+        v_put_int15(y, low, x);
+    else
+        v_put_int8(y, x);
+}
+
+//: kernel quantize_own needs: peak_unit fill_bytes put_both bits_at no_number
+/* Quantises columns `from` to `to` - 1 of rows like quantize_rows_int8(), or
+ * quantize_rows_int15() if `two` is 1. The row has the bits of its largest |x|
+ * in place of the unit. The other bytes of the 128 columns around these are
+ * set too, because products read them. */
+static void quantize_own(uint8_t *y, int64_t ldy, const float *x, int64_t ldx,
+                         int64_t rows, int64_t from, int64_t to, int64_t k,
+                         int64_t stored, int64_t two)
+{
+    const int64_t begin = from / 128 * 128;
+    const int64_t past = (to + 127) / 128 * 128;
+    const int64_t end = past < stored ? past : stored;
+    for (int64_t i = 0; i < rows; i++) {
+        uint8_t *low = y + stored, *last = low + stored * two;
+        float inverse;
+        const float unit = peak_unit(bits_at(last), two ? 16256.0f : 127.0f,
+                                     &inverse);
+        int64_t j = from / 16 * 16;
+        for (; j < to && inverse != 0.0f; j += W) {
+            const v all = load_some(x + j, k - j) * v_splat(inverse);
+            put_both(y + j, low + j, all, two);
+        }
+        if (inverse == 0.0f)
+            fill_bytes(y, from, to, 128);
+        fill_bytes(y, begin, from, NoNumber);
+        fill_bytes(y, to, end, to == k ? 128 : NoNumber);
+        if (two) {
+            fill_bytes(low, begin, inverse == 0.0f ? to : from, 0);
+            fill_bytes(low, to, end, 0);
+        }
+        store_float(last, unit);
+        x += ldx;
+        y += ldy;
+    }
+}
+
+//: type sum_operands
+/* The integers that a rank multiplies. */
+struct sum_operands {
+    const uint8_t *x;      /* rows of integers, ldx bytes apart */
+    int64_t ldx, rows;
+    const uint8_t *w;      /* panels, ldw bytes apart */
+    int64_t ldw;
+    int64_t k, end;        /* numbers k to end - 1 of a row are multiplied */
+    int64_t stored;        /* bytes of a plane of a row */
+};
 
 //: kernel widen_rows when: wide needs: v_spread float_at store_float
 /* Widens n bytes of each row to 16 bits and copies the float after them. */

@@ -303,16 +303,18 @@ static void embed_row(float *y, const float *table, int64_t step, int64_t d,
 }
 
 //: kernel embed_row_bf16 needs: fma1 widen1
-/* Embeds like embed_row(), from a table in bf16. */
+/* Embeds like embed_row(), from a table in bf16, with two elements at a time
+ * in the panels of a product. */
 static void embed_row_bf16(float *y, const uint16_t *table, int64_t step,
                            int64_t d, float scale, const float *position)
 {
     if (!position)
         for (int64_t k = 0; k < d; k++)
-            y[k] = scale * widen1(table[k * step]);
+            y[k] = scale * widen1(table[k / 2 * 2 * step + k % 2]);
     else
         for (int64_t k = 0; k < d; k++)
-            y[k] = fma1(scale, widen1(table[k * step]), position[k]);
+            y[k] = fma1(scale, widen1(table[k / 2 * 2 * step + k % 2]),
+                        position[k]);
 }
 
 //: kernel mask_row

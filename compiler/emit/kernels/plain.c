@@ -111,6 +111,74 @@ static void squared_relu_rows(float *x, int n)
     }
 }
 
+//: log1
+/* Returns ln x within 2 ulp. x = 2^k m, m from sqrt(1/2) to sqrt(2), f = m - 1,
+ * s = f / (2 + f), ln m = f - s (f - s^2 R(s^2)), R minimax. logf() differs
+ * between libraries. */
+static float log1(float x)
+{
+    union {
+        float f;
+        int32_t bits;
+    } u;
+    float k = 0.0f;
+
+    if (x == 0.0f)
+        return -INFINITY;
+    if (!(x > 0.0f))
+        return (x - x) / (x - x);
+    if (x == INFINITY)
+        return x;
+    if (x < 0x1p-126f) { /* a subnormal number */
+        x = x * 0x1p+25f;
+        k = -25.0f;
+    }
+    u.f = x;
+
+    const int32_t above = u.bits - 0x3f3504f3; /* sqrt(1/2) */
+
+    k += (float)(above >> 23);
+    u.bits = (above & 0x007fffff) + 0x3f3504f3;
+
+    const float f = u.f - 1.0f;
+    const float s = f / (2.0f + f);
+    const float z = s * s;
+    float r = fmaf(z, 0x1.31dfeap-2f, 0x1.995edap-2f);
+
+    r = fmaf(z, r, 0x1.55557ap-1f);
+
+    const float low = fmaf(k, -0x1.7f7d1cp-20f, s * fmaf(-z, r, f));
+
+    return fmaf(k, 0x1.62e4p-1f, f - low);
+}
+
+//: log1p_relu1 needs: log1
+/* Returns ln(1 + max(0, x)) [Formal et al. 2021]; NaN stays NaN. */
+static float log1p_relu1(float x)
+{
+    x = 0.0f > x ? 0.0f : x;
+
+    const float u = 1.0f + x;
+    const float y = log1(u) + (x - (u - 1.0f)) / u;
+    const float least = x * 0x1p-100f * 0x1p-100f;
+
+    return y > least ? y : least;
+}
+
+//: kernel log1p_relu_rows needs: log1p_relu1
+static void log1p_relu_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = log1p_relu1(x[i]);
+}
+
+//: kernel log1p_log1p_relu_rows needs: log1p_relu1
+static void log1p_log1p_relu_rows(float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = log1p_relu1(log1p_relu1(x[i]));
+}
+
 //: kernel gelu_rows needs: exp1
 /* Applies x (1 + erf(x / sqrt 2)) / 2 [Hendrycks and Gimpel 2016]: max(0, x)
  * less a tail, which is a polynomial in t times e^(-x^2 / 2). */

@@ -274,9 +274,9 @@ static void patches(float *y, const float *x, int rows, int first,
     }
 }
 
-//: kernel pool_mean
-/* Computes each column's mean. Adds up sums of 64 rows. */
-static void pool_mean(float *y, const float *x, int rows, int d)
+//: kernel pool_sum
+/* Computes each column's sum. Adds up sums of 64 rows. */
+static void pool_sum(float *y, const float *x, int rows, int d)
 {
     for (int j = 0; j < d; j++) {
         float total = 0.0f;
@@ -288,8 +288,17 @@ static void pool_mean(float *y, const float *x, int rows, int d)
                 sum += x[i * d + j];
             total += sum;
         }
-        y[j] = total / (float)rows;
+        y[j] = total;
     }
+}
+
+//: kernel pool_mean needs: pool_sum
+/* Computes each column's mean. */
+static void pool_mean(float *y, const float *x, int rows, int d)
+{
+    pool_sum(y, x, rows, d);
+    for (int j = 0; j < d; j++)
+        y[j] = y[j] / (float)rows;
 }
 
 //: kernel pool_max

@@ -216,6 +216,44 @@ static void quantize_int15(int16_t *y, float *y_scale, const float *x,
     }
 }
 
+//: kernel round_bf16
+/* Rounds to bf16, to the nearest even; numbers below 2^-55 become 0. */
+static void round_bf16(uint16_t *y, const float *x, int rows, int d)
+{
+    for (int i = 0; i < rows * d; i++) {
+        union { float f; uint32_t bits; } u;
+
+        u.f = x[i];
+        const uint32_t size = u.bits & 0x7fffffff;
+        const uint32_t near = u.bits + 0x7fff + (u.bits >> 16 & 1);
+        const uint32_t nan = u.bits | 0x400000;
+        y[i] = (uint16_t)((size > 0x7f800000   ? nan
+                           : size < 0x24000000 ? 0
+                                               : near)
+                          >> 16);
+    }
+}
+
+//: kernel matmul_bf16_dp needs: widen
+/* Computes y = x W^T; of every two products, the second is added first. */
+static void matmul_bf16_dp(float *y, const uint16_t *x, const uint16_t *w,
+                           int rows, int d_in, int d_out)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d_out; j++) {
+            const uint16_t *x_i = x + i * d_in;
+            const uint16_t *w_j = w + (size_t)j * d_in;
+            float sum = 0.0f;
+
+            for (int k = 0; k < d_in; k += 2) {
+                if (k + 1 < d_in)
+                    sum = fmaf(widen(x_i[k + 1]), widen(w_j[k + 1]), sum);
+                sum = fmaf(widen(x_i[k]), widen(w_j[k]), sum);
+            }
+            y[i * d_out + j] = sum;
+        }
+}
+
 //: kernel matmul_int8_int8
 /* Computes y = x W^T by exact sums of integers. Rows of x and W have scales. */
 static void matmul_int8_int8(float *y, const int8_t *x, const float *x_scale,

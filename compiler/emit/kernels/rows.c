@@ -121,10 +121,10 @@ static void rotate_row_interleaved(float *y, const float *x,
     }
 }
 
-//: kernel pool_mean needs: v_splat load_some store_some
-/* Sets y[j] to the mean of column j: adds up sums of 64 rows. No rows: 0. */
-static void pool_mean(float *y, const float *x, int64_t ldx, int64_t rows,
-                      int64_t d)
+//: pool_rows needs: v_splat load_some store_some
+/* Sets y[j] to the sum of column j over `by`: adds up sums of 64 rows. */
+static void pool_rows(float *y, const float *x, int64_t ldx, int64_t rows,
+                      int64_t d, float by)
 {
     for (int64_t j = 0; j < d; j += W) {
         v total = v_splat(0.0f);
@@ -134,10 +134,26 @@ static void pool_mean(float *y, const float *x, int64_t ldx, int64_t rows,
                 sum += load_some(x + r * ldx + j, d - j);
             total += sum;
         }
-        if (rows)
-            total = total / v_splat((float)rows);
+        if (by != 1.0f)
+            total = total / v_splat(by);
         store_some(y + j, total, d - j);
     }
+}
+
+//: kernel pool_mean needs: pool_rows
+/* Sets y[j] to the mean of column j. No rows: 0. */
+static void pool_mean(float *y, const float *x, int64_t ldx, int64_t rows,
+                      int64_t d)
+{
+    pool_rows(y, x, ldx, rows, d, rows ? (float)rows : 1.0f);
+}
+
+//: kernel pool_sum needs: pool_rows
+/* Sets y[j] to the sum of column j. No rows: 0. */
+static void pool_sum(float *y, const float *x, int64_t ldx, int64_t rows,
+                     int64_t d)
+{
+    pool_rows(y, x, ldx, rows, d, 1.0f);
 }
 
 //: kernel pool_max needs: v_splat v_max load_some store_some

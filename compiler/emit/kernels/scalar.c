@@ -20,12 +20,9 @@ INLINE v v_load_aligned(const float *p)
     return *p;
 }
 
-//: v_widen needs: v widen1
-/* Widens a weight in bf16. */
-INLINE v v_widen(const uint16_t *p)
-{
-    return widen1(*p);
-}
+//: no_number
+/* The byte of a number that another rank multiplies. */
+enum { NoNumber = 128 };
 
 //: v_prefetch
 #define v_prefetch(p) ((void)(p))
@@ -82,6 +79,19 @@ INLINE v v_power_of_2(v t)
     union { float f; uint32_t bits; } u;
     u.f = t;
     u.bits = u.bits << 23;
+    return u.f;
+}
+
+//: v_mantissa needs: v
+/* Returns m of x = 2^k m, from sqrt(1/2) to sqrt(2), for a normal x > 0. NaN
+ * and infinity give any numbers that are finite. */
+INLINE v v_mantissa(v x, v *k)
+{
+    union { float f; int32_t bits; } u;
+    u.f = x;
+    const int32_t above = u.bits - 0x3f3504f3;      /* sqrt(1/2) */
+    *k = (float)(above >> 23);
+    u.bits = (above & 0x007fffff) + 0x3f3504f3;
     return u.f;
 }
 

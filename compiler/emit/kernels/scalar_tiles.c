@@ -43,9 +43,31 @@ INLINE void bf16_products(tile_sums sum, int mr, int nr, int does,
     for (int64_t j = 0; j < nr; j += 16)
         for (int64_t i = 0; i < of->k; i++) {
             for (int64_t l = 0; l < 16; l++)
-                w[l] = widen1(b[j / 16 * of->ldb + i * 16 + l]);
+                w[l] = widen1(b[j / 16 * of->ldb + i / 2 * 32 + l * 2 + i % 2]);
             float_step(sum, j, mr, of, i, w);
         }
+    (void)does;
+}
+
+//: bf16_dp needs: tile_sums v_fma widen1
+/* Adds two products at a time: the second, then the first. */
+INLINE void bf16_dp(tile_sums sum, int mr, int nr, int does,
+                    const struct tile_operands *of)
+{
+    const uint16_t *a = (const uint16_t *)of->a;
+    const uint16_t *b = (const uint16_t *)of->b;
+    for (int64_t j = 0; j < nr; j++) {
+        const uint16_t *w = b + j / 16 * of->ldb + j % 16 * 2;
+        for (int64_t i = 0; i < mr; i++) {
+            const uint16_t *x = a + i * of->lda;
+            for (int64_t k = 0; k < of->k; k += 2) {
+                const uint16_t *two = w + k * 16;
+                const float sum1 = v_fma(widen1(x[k + 1]), widen1(two[1]),
+                                         sum[i][j]);
+                sum[i][j] = v_fma(widen1(x[k]), widen1(two[0]), sum1);
+            }
+        }
+    }
     (void)does;
 }
 
@@ -209,4 +231,77 @@ INLINE void tile_finish_any(tile_sums sum, int mr, int nr, float *c,
     float rows[TileRows * TileVectors];
     tile_store(sum, mr, nr, rows, nr, 16);
     finish_rows(c, ldc, ldp, rows, mr, nr, bias, r, ldr, act);
+}
+
+//: sum_tiles needs: sum_operands store_bits tile_number
+INLINE void sum_panels(uint8_t *y, int64_t ldy, int64_t low, int64_t from,
+                       int64_t to, tile_number *number,
+                       const struct sum_operands *of)
+{
+    for (int64_t j = from; j < to; j++) {
+        const uint8_t *panel = of->w + j / 16 * of->ldw;
+        for (int64_t i = 0; i < of->rows; i++) {
+            const uint8_t *x = of->x + i * of->ldx;
+            int32_t upper = 0, lower = 0;
+            for (int64_t k = of->k; k < of->end; k++) {
+                const int32_t w = number(panel, k, j % 16);
+                upper += (x[k] - 128) * w;
+                if (low)
+                    lower += x[of->stored + k] * w;
+            }
+            store_bits(y + i * ldy + j * 4, upper);
+            if (low)
+                store_bits(y + i * ldy + (low + j) * 4, lower);
+        }
+    }
+}
+
+//: kernel sum_int8 needs: sum_tiles int8_number
+static void sum_int8(float *y, int64_t ldy, int64_t low, int64_t from,
+                     int64_t to, const struct sum_operands *of)
+{
+    sum_panels((uint8_t *)y, 4 * ldy, low, from, to, int8_number, of);
+}
+
+//: kernel sum_int4 needs: sum_tiles int4_number
+static void sum_int4(float *y, int64_t ldy, int64_t low, int64_t from,
+                     int64_t to, const struct sum_operands *of)
+{
+    sum_panels((uint8_t *)y, 4 * ldy, low, from, to, int4_number, of);
+}
+
+//: kernel sum_int4g64 needs: sum_tiles int4g64_number
+static void sum_int4g64(float *y, int64_t ldy, int64_t low, int64_t from,
+                        int64_t to, const struct sum_operands *of)
+{
+    sum_panels((uint8_t *)y, 4 * ldy, low, from, to, int4g64_number, of);
+}
+
+//: kernel finish_sums needs: float_at bits_at v_fma
+/* Turns integer sums in y into floats, adds the bias and the residual r unless
+ * they are NULL. `units` are those of rows; `scales` those of a panel. */
+static void finish_sums(float *y, int64_t ldy, int64_t low,
+                        const uint8_t *units, int64_t ldu, int64_t rows,
+                        int64_t n, const uint8_t *scales, int64_t lds,
+                        const float *bias, const float *r, int64_t ldr)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float unit = float_at(units + i * ldu);
+        for (int64_t j = 0; j < n; j++) {
+            const float scale = float_at(scales + j / 16 * lds + j % 16 * 4);
+            float x = (float)bits_at((const uint8_t *)(y + j));
+            if (low)
+                x = v_fma(128.0f, x,
+                          (float)bits_at((const uint8_t *)(y + low + j)));
+            x *= unit * scale;
+            if (bias)
+                x += bias[j];
+            if (r)
+                x += r[j];
+            y[j] = x;
+        }
+        y += ldy;
+        if (r)
+            r += ldr;
+    }
 }

@@ -33,30 +33,6 @@ INLINE v v_load_aligned(const float *p)
     return *(const v *)p;
 }
 
-//: v_list when: w16 needs: v
-#define v_list(p) (v_bits){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7],    \
-                           p[8], p[9], p[10], p[11], p[12], p[13], p[14],     \
-                           p[15]}
-
-//: v_list when: w8 needs: v
-#define v_list(p) (v_bits){p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]}
-
-//: v_list when: w4 needs: v
-#define v_list(p) (v_bits){p[0], p[1], p[2], p[3]}
-
-//: v_widen needs: v_list
-/* Widens weights in bf16, the upper halves of floats; p is aligned. The list is
- * for gcc, which makes two conversions of one. */
-typedef uint16_t v_half __attribute__((vector_size(2 * W)));
-INLINE v v_widen(const uint16_t *p)
-{
-#if defined __clang__
-    return (v)(__builtin_convertvector(*(const v_half *)p, v_bits) << 16);
-#else
-    return (v)(v_list(p) << 16);
-#endif
-}
-
 //: v_store needs: v
 INLINE void v_store(float *p, v x)
 {
@@ -150,6 +126,16 @@ INLINE v v_zero_below(v y, v x, v least)
 INLINE v v_power_of_2(v t)
 {
     return (v)((v_bits)t << 23);
+}
+
+//: v_mantissa needs: v
+/* Returns m of x = 2^k m, from sqrt(1/2) to sqrt(2), for a normal x > 0. NaN
+ * and infinity give any numbers that are finite. */
+INLINE v v_mantissa(v x, v *k)
+{
+    const v_int above = (v_int)x - 0x3f3504f3;      /* sqrt(1/2) */
+    *k = __builtin_convertvector(above >> 23, v);
+    return (v)((above & 0x007fffff) + 0x3f3504f3);
 }
 
 //: quad

@@ -90,23 +90,7 @@ INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
     rows_add(sum, mr, nr, a, of->lda, w);
 }
 
-//: float_products needs: ROLLED float_step tile_fetch
-INLINE void float_products(tile_sums sum, int mr, int nr, int does,
-                           tile_read *read, int bytes,
-                           const struct tile_operands *of)
-{
-    const char *b = (const char *)of->b, *next = (const char *)of->next;
-    const char *const end = b + 16 * bytes * of->k;
-    const float *a = (const float *)of->a;
-    ROLLED
-    for (; b < end; b += 16 * bytes) { /* without a counter */
-        next = tile_fetch(mr, nr, does, next, of->ldb * bytes,
-                          of->ahead * bytes);
-        float_step(sum, mr, nr, read, of, a++, b);
-    }
-}
-
-//: f32_products needs: float_products v_load_aligned
+//: f32_products needs: ROLLED float_step tile_fetch v_load_aligned
 INLINE v f32_read(const void *b, int64_t at)
 {
     return v_load_aligned((const float *)b + at);
@@ -115,19 +99,81 @@ INLINE v f32_read(const void *b, int64_t at)
 INLINE void f32_products(tile_sums sum, int mr, int nr, int does,
                          const struct tile_operands *of)
 {
-    float_products(sum, mr, nr, does, f32_read, 4, of);
+    const float *b = (const float *)of->b, *const end = b + 16 * of->k;
+    const char *next = (const char *)of->next;
+    const float *a = (const float *)of->a;
+    ROLLED
+    for (; b < end; b += 16) { /* without a counter */
+        next = tile_fetch(mr, nr, does, next, of->ldb * 4, of->ahead * 4);
+        float_step(sum, mr, nr, f32_read, of, a++, b);
+    }
 }
 
-//: bf16_products needs: float_products v_widen
-INLINE v bf16_read(const void *b, int64_t at)
+//: v_pairs needs: v
+/* Two bf16 numbers of each of W columns, in memory. A bf16 number is the upper
+ * half of a float. */
+typedef uint32_t v_pairs __attribute__((vector_size(4 * W), may_alias));
+INLINE v bf16_first(const void *b, int64_t at)
 {
-    return v_widen((const uint16_t *)b + at);
+    return (v)(*(const v_pairs *)((const char *)b + at * 4) << 16);
 }
 
+INLINE v bf16_second(const void *b, int64_t at)
+{
+    return (v)(*(const v_pairs *)((const char *)b + at * 4)
+               & 0xffff0000u);
+}
+
+//: bf16_products needs: ROLLED float_step tile_fetch v_pairs
 INLINE void bf16_products(tile_sums sum, int mr, int nr, int does,
                           const struct tile_operands *of)
 {
-    float_products(sum, mr, nr, does, bf16_read, 2, of);
+    struct tile_operands pairs = *of;
+    const char *b = (const char *)of->b, *next = (const char *)of->next;
+    const char *const end = b + of->k / 2 * 64;
+    const float *a = (const float *)of->a;
+    pairs.ldb /= 2;
+    ROLLED
+    for (; b < end; b += 64) {
+        next = tile_fetch(mr, nr, does, next, of->ldb * 2, of->ahead * 2);
+        float_step(sum, mr, nr, bf16_first, &pairs, a, b);
+        float_step(sum, mr, nr, bf16_second, &pairs, a + 1, b);
+        a += 2;
+    }
+    if (of->k % 2)
+        float_step(sum, mr, nr, bf16_first, &pairs, a, b);
+}
+
+//: bf16_dp needs: ROLLED tile_fetch v_pairs v_dp v_pair vector_at
+/* Adds two products at a time: the second, then the first. */
+INLINE void row_dp(v *sum, int nr, v_bits x, const v_bits *w)
+{
+#define ADD_PAIR(j)                                                            \
+    if (nr > j * W)                                                            \
+        sum[j] = v_dp(sum[j], x, w[j]);
+    EACH_VECTOR(ADD_PAIR)
+}
+
+INLINE void bf16_dp(tile_sums sum, int mr, int nr, int does,
+                    const struct tile_operands *of)
+{
+    const char *b = (const char *)of->b, *next = (const char *)of->next;
+    const char *const end = b + (of->k + 1) / 2 * 64;
+    const uint16_t *a = (const uint16_t *)of->a;
+    v_bits w[TileVectors];
+    ROLLED
+    for (; b < end; b += 64) {
+        next = tile_fetch(mr, nr, does, next, of->ldb * 2, of->ahead * 2);
+#define READ_PAIR(j)                                                           \
+    if (nr > j * W)                                                            \
+        w[j] = *(const v_pairs *)(b + vector_at(j, of->ldb / 2) * 4);
+        EACH_VECTOR(READ_PAIR)
+#define ROW_DP(i)                                                              \
+    if (mr > i)                                                                \
+        row_dp(sum[i], nr, v_pair(a + i * of->lda), w);
+        EACH_ROW(ROW_DP)
+        a += 2;
+    }
 }
 
 //: tile_finish needs: tile_sums vector_at v_load

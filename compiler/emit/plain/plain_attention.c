@@ -21,7 +21,7 @@ static bool sees_all(const Plain *p, const Node *n)
 {
     const MaskSpec *m = n->mask;
     return m && n->entry == EntryDecode && p->decode_rows == 1 && m->causal
-        && !m->window && !m->block && !m->file && !m->prefix;
+        && !m->window && !m->block && !m->file && !m->prefix && !m->given;
 }
 
 static Form form_of(const Plain *p, int node)
@@ -65,7 +65,7 @@ static const char *parameters(Plain *p, const Form *f, bool call)
 {
     const Node *n = f->n;
     const int node = (int)(n - p->g.p->g->nodes.at);
-    const bool prefix = f->mask && f->mask->prefix;
+    const bool prefix = f->mask && (f->mask->prefix || f->mask->given);
     const char *list = "";
 #define PARAMETER(used, declared, passed)                                      \
     if (used)                                                                  \

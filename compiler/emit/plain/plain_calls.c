@@ -83,6 +83,7 @@ static const char *of_format(Plain *p, const char *base, Dtype d, Arithmetic a)
         [ArithmeticF32] = "",
         [ArithmeticInt8] = "_int8",
         [ArithmeticInt15] = "_int15",
+        [ArithmeticBf16Dp] = "_dp",
     };
     if (dtype_shared(d))
         d = DtypeInt4; /* any format whose weights share steps */
@@ -138,8 +139,12 @@ static void plain_product(Plain *p, Emit *e, int node)
 static void plain_quantize(Plain *p, Emit *e, int node)
 {
     const Arithmetic a = elem_arithmetic(node_at(p->g.p, node)->type.elem);
-    PLAIN_CALL(p, e, node,
-               a == ArithmeticInt15 ? "quantize_int15" : "quantize_int8");
+    static const char *const kernel[] = {
+        [ArithmeticInt8] = "quantize_int8",
+        [ArithmeticInt15] = "quantize_int15",
+        [ArithmeticBf16Dp] = "round_bf16",
+    };
+    PLAIN_CALL(p, e, node, kernel[a]);
 }
 
 /* ---- rows ---- */
@@ -228,10 +233,11 @@ static void plain_select(Plain *p, Emit *e, int node)
 static void plain_pool(Plain *p, Emit *e, int node)
 {
     const PoolType pool = node_at(p->g.p, node)->pool;
-    if (pool == PoolMean || pool == PoolMax)
-        PLAIN_CALL(p, e, node, pool == PoolMean ? "pool_mean" : "pool_max");
-    else
+    if (pool == PoolClass || pool == PoolLast)
         put_call_row(p, e, node, pool == PoolLast);
+    else
+        PLAIN_CALL(p, e, node,
+                   arena_printf(p->g.a, "pool_%s", pool_word[pool]));
 }
 
 static void plain_choose(Plain *p, Emit *e, int node)

@@ -243,7 +243,8 @@ bool plain_prefix(const Plain *p, Entry entry)
     bool found = false;
     for (int i = 0; i < p->g.p->g->nodes.n; i++) {
         const Node *n = node_at(p->g.p, i);
-        found |= n->entry == entry && n->mask && n->mask->prefix;
+        found |= n->entry == entry && n->mask
+              && (n->mask->prefix || n->mask->given);
     }
     return found;
 }

@@ -64,6 +64,15 @@ static void emit_literal(Plain *p, Emit *e)
 
 /* ---- the program ---- */
 
+/* Returns the last argument of encode(): no prefix or, if only its rows are
+ * visible, all n rows. */
+static const char *plain_prefix_argument(const Plain *p)
+{
+    return !plain_prefix(p, EntryEncode)    ? ""
+         : spec_hides_fill(p->g.p->g->spec) ? ", n"
+                                            : ", 0";
+}
+
 static void let_entries(Plain *p, Emit *e)
 {
     const Spec *s = p->g.p->g->spec;
@@ -74,7 +83,7 @@ static void let_entries(Plain *p, Emit *e)
     let(e, "decode", "%s_decode", p->g.p->prefix);
     let(e, "last", "%lld", (long long)v->size - 1);
     let(e, "types", types ? ", types" : "");
-    let(e, "encode_prefix", plain_prefix(p, EntryEncode) ? ", 0" : "");
+    let(e, "encode_prefix", "%s", plain_prefix_argument(p));
     let(e, "decode_prefix", plain_prefix(p, EntryDecode) ? ", 0" : "");
     const bool typed = types && s->kind == KindDecoder;
     const bool one = p->decode_rows == 1;
@@ -188,7 +197,7 @@ static void put_plain_answer(Plain *p, Emit *e, const char *indent,
              arena_printf(a, "%s_encode(w, s, %s%s, n%s), %s, %d",
                           p->g.p->prefix, x,
                           plain_reads(p, BatchTypes) ? ", types" : "",
-                          plain_prefix(p, EntryEncode) ? ", 0" : "",
+                          plain_prefix_argument(p),
                           is_pooled(p->g.p) ? "1" : "n",
                           output_columns(p->g.p)),
              ";");

@@ -209,8 +209,11 @@ static const unsigned char *number_at(const Image *m, const Block *b,
 {
     const int64_t r = packed_row(m->p, b, row), stored = columns_of_block(b);
     int64_t c;
-    if (b->layout == PackPanels)
-        return panel_at(m, b, row, &c) + (k * ATTN_PANEL + c) * bytes;
+    if (b->layout == PackPanels) {
+        const int64_t of = b->dtype == DtypeBf16 ? 2 : 1; /* k side by side */
+        return panel_at(m, b, row, &c)
+             + (k / of * of * ATTN_PANEL + c * of + k % of) * bytes;
+    }
     return m->packed + b->at
          + (b->layout == PackVector ? r : r * round16(stored) + k) * bytes;
 }

@@ -12,7 +12,7 @@ enum {
  * copy of a panel. Returns false if that is fewer than two tiles. */
 static bool widen(const Gen *g, Product *c, Tiling *t)
 {
-    const int planes = c->ep.arithmetic == ArithmeticInt15 ? 2 : 1;
+    const int planes = row_formats[c->ep.arithmetic].planes;
     const int64_t stored = dtype_stored(DtypeInt8, c->k);
     const int64_t column = c->column + stored;
     const int64_t line = 2 * planes * stored + 64;

@@ -12,8 +12,7 @@ const char *epilogue_formula(Arena *a, Epilogue ep)
 
 int64_t panel_column(Dtype d, int64_t k)
 {
-    const int64_t number = dtype_is_integer(d) ? 1 : dtype_column_bytes(d, 1);
-    return dtype_column_bytes(d, k) / number;
+    return dtype_column_bytes(d, k) / element_bytes(d);
 }
 
 /* With this many rows or more, the arithmetic on panels takes about as long as

@@ -23,8 +23,8 @@ static const char *shape_fields(const Gen *g, const Shape *s)
     const char *f = "";
     f = with(a, f, "kind",
              jit ? prebuilt_kind(d, s->ep.arithmetic, s->ep.wide) : 0);
-    f = with(a, f, "x_bytes", s->ep.arithmetic == ArithmeticF32 ? 4 : 1);
-    f = with(a, f, "bytes", dtype_is_integer(d) ? 1 : dtype_column_bytes(d, 1));
+    f = with(a, f, "x_bytes", row_formats[s->ep.arithmetic].bytes);
+    f = with(a, f, "bytes", element_bytes(d));
     f = with(a, f, "k", s->k);
     f = with(a, f, "column", s->column);
     f = with(a, f, "mr", t->mr);

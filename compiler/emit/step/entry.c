@@ -3,6 +3,7 @@
 #include "emit/gen/length.h"
 #include "emit/gen/layer_loops.h"
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/gen/sections.h"
 
 #include <string.h>
@@ -62,10 +63,12 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
     if (has_cache(g->p, entry, CacheCross))
         put(e,
             "float *cross;                    /* the same of a cross cache */\n");
+    if (g->p->divided[entry] && !g->serial && !has_ranks(g))
+        put(e, "const struct steps *steps;       /* the current steps */\n");
     if (g->p->divided[entry] && !g->serial)
         put(e,
-            "const struct steps *steps;       /* current steps, */\n"
-            "int64_t row, rows;               /* for `rows` rows from `row` on */\n"
+            "int64_t row, rows;               /* these are for `rows` rows from\n"
+            "                                    `row` on */\n"
             "int64_t block_rows;              /* as in struct steps; never 0 */\n");
     const Value *v;
     for (int at = 0; (v = next_value(g, entry, &at)) != NULL;) {
@@ -94,30 +97,8 @@ static void call_struct(Gen *g, Emit *e, Entry entry)
 
 void emit_call_structs(Gen *g, Emit *e)
 {
-    int steps = 1;
-    for (int i = 0; i < g->p->region.n; i++)
-        if (g->p->region.at[i].count > steps)
-            steps = g->p->region.at[i].count;
-    let(e, "steps", "%d", steps);
     if (is_divided(g))
-        put(e,
-            "/* A function that computes part `part` of `parts` of a step. */\n"
-            "typedef void step_function(void *call, int64_t part, int64_t parts);\n"
-            "\n"
-            "struct step {\n"
-            "    step_function *run;\n"
-            "    int64_t flops;           /* per row; for attention, per query and\n"
-            "                                key */\n"
-            "};\n"
-            "\n"
-            "/* Consecutive steps that work row by row. Threads divide the columns of a\n"
-            " * product, and the rows of any other step. */\n"
-            "struct steps {\n"
-            "    int64_t count;\n"
-            "    int64_t min_part_rows;   /* fewest rows for a part of all steps */\n"
-            "    int64_t block_rows;      /* rows that pass all steps in turn; 0: all */\n"
-            "    struct step step[$steps];\n"
-            "};\n\n");
+        emit_step_structs(g, e);
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k))
             call_struct(g, e, (Entry)k);
@@ -323,6 +304,11 @@ static void put_calls(Gen *g, Emit *e, int from, int to)
             put_call(e, "run_step",
                      arena_printf(g->a, "b, %s, &%s, &c", count_text_of(g, r),
                                   name),
+                     ";");
+        if (has_ranks(g) && gives_heads(n))
+            put_call(e, "exchange",
+                     arena_printf(g->a, "b, &%s, &c, 0, %s", name,
+                                  length_c(g, rows_of_type(g, n->type))),
                      ";");
     }
 }
@@ -566,6 +552,8 @@ static void declare_called(Gen *g, Emit *e)
     declare_steps(g, e);
     if (is_divided(g))
         emit_run_step_head(e, ";");
+    if (is_divided(g) && has_ranks(g))
+        emit_exchange_head(e, ";");
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (has_entry(g->p, (Entry)k)) {
             layout_head(g, e, (Entry)k, ";");

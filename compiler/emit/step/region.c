@@ -4,6 +4,7 @@
  * layers. */
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/gen/sections.h"
 #include "emit/gen/step.h"
 
@@ -78,20 +79,31 @@ static void emit_row_step(Gen *g, Emit *e, int node)
     const Node *n = node_at(g->p, node);
     Emit *call = emit_nested(g->scratch);
     const OpCode *code = &op_code[n->op];
-    if (code->step)
+    const bool own = has_own_columns(g, node), sums = adds_terms(g->p, node);
+    if (own)
+        begin_own_columns(g, call, node);
+    if (sums)
+        emit_rank_sums(g, call, node);
+    else if (code->step)
         code->step(g, call, node);
     else
         emit_rows(g, call, node, code);
-    if (g->undivided || g->serial) {
+    if (own)
+        put(call, "}\n");
+    if (own || g->undivided || g->serial) {
         emit_add(e, call);
         return;
     }
-    if (is_product(n)) {
+    if (is_product(n) && !g->finish) {
         let(e, "n", "%lld", (long long)round16(n->type.dim[1].c));
         let(e, "step", "%d",
             ATTN_PANEL * tiling_of(g, TaskMatmul, node)->panels);
-        put(e, "const int64_t from = part_begin($n, $step, part, parts);\n"
-               "const int64_t to = part_begin($n, $step, part + 1, parts);\n");
+        if (has_ranks(g) && !sums)
+            need_column_begin(g);
+        let(e, "begin",
+            has_ranks(g) && !sums ? "column_begin(c->b, " : "part_begin(");
+        put(e, "const int64_t from = $begin$n, $step, part, parts);\n"
+               "const int64_t to = $begin$n, $step, part + 1, parts);\n");
     } else {
         put(e,
             "const int64_t at = part_begin(c->rows, 1, part, parts);\n"
@@ -201,7 +213,9 @@ static int step_function(Gen *g, const Region *r, int from)
     f.undivided = g->undivided;
     f.by_rows = g->serial && !g->undivided && r->by_rows;
     if (r->by_rows) {
-        f.base = step_name(g->p, node);
+        f.base = g->finish ? arena_printf(g->scratch, "%s_finish",
+                                          step_name(g->p, node))
+                           : step_name(g->p, node);
         emit_row_step(g, text, node);
     } else {
         emit_step(g, text, r);
@@ -230,6 +244,28 @@ static long long flops_of(const Gen *g, const Region *r, int from, int count)
     return (long long)flops;
 }
 
+/* Returns the members that say what the ranks exchange after step k, and the
+ * function that finishes the step. */
+static const char *exchanged_of(Gen *g, const Region *r, int k,
+                                const char *indent)
+{
+    const int node = g->p->order.at[r->first + k];
+    const Tiling *t = tiling_of(g, TaskMatmul, node);
+    const int i = g->step_of[r->first + k];
+    if (!has_ranks(g))
+        return "";
+    const char *all = exchanged(g, node, t ? ATTN_PANEL * t->panels : 0,
+                                indent);
+    if (!adds_terms(g->p, node))
+        return all;
+    g->finish = true;
+    const int finish = step_function(g, r, k);
+    g->finish = false;
+    g->step_of[r->first + k] = i;
+    return arena_printf(g->a, "%s, .finish = %s", all,
+                        g->functions.at[finish].name);
+}
+
 /* Emits a region that works row by row as a list of its steps. Returns the
  * index of the list. */
 static int step_list(Gen *g, const Region *r)
@@ -253,7 +289,8 @@ static int step_list(Gen *g, const Region *r)
         f.uses.layer |= step->uses.layer;
         let(body, "step", "%s", step->name);
         let(body, "flops", "%lld", flops_of(g, r, k, 1));
-        put(body, "{ $step, .flops = $flops },\n");
+        let(body, "exchanged", "%s", exchanged_of(g, r, k, "  "));
+        put(body, "{ $step, .flops = $flops$exchanged },\n");
     }
     put(body, "}\n"
               "};\n\n");
@@ -269,7 +306,8 @@ static int single_step(Gen *g, const Region *r)
     const Function *step = &g->functions.at[i];
     let(body, "step", "%s", step->name);
     let(body, "flops", "%lld", flops_of(g, r, 0, r->count));
-    put(body, "$step, .flops = $flops\n"
+    let(body, "exchanged", "%s", exchanged_of(g, r, 0, ""));
+    put(body, "$step, .flops = $flops$exchanged\n"
               "};\n\n");
     return function_at(g,
                        (Function){

@@ -114,8 +114,6 @@ void emit_by_experts(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const Type w = node_at(g->p, n->in[1])->type;
-    const bool floats = elem_arithmetic(node_at(g->p, n->in[0])->type.elem)
-                     == ArithmeticF32;
     let(e, "experts", "%lld", (long long)w.dim[0].c);
     let(e, "ends", "%s", first_at(g, n->in[InRoutes]));
     let(e, "count", "%s", use_kernel(g->kernels, "expert_rows"));
@@ -126,12 +124,10 @@ void emit_by_experts(Gen *g, Emit *e, int node)
            "    const int64_t n = $count($ends, e, $of, &at);\n"
            "\n"
            "    if (n > 0) {\n");
-    const char *x = arena_printf(
-        g->a,
-        floats ? "%s + at * %lld, %lld"
-               : "(const uint8_t *)(%s + at * %lld), %lld",
-        block_at(g, n->in[0]), stride_of(g, n->in[0]),
-        stride_of(g, n->in[0]) * (floats ? 1 : (long long)sizeof(float)));
+    const char *x = rows_at(g, n->in[0],
+                            arena_printf(g->a, "%s + at * %lld",
+                                         block_at(g, n->in[0]),
+                                         stride_of(g, n->in[0])));
     const char *bias = "", *columns = "from, to";
     if (g->serial)
         columns = arena_printf(g->a, "0, %lld",

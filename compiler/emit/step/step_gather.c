@@ -161,9 +161,9 @@ void emit_pool(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const bool one = n->pool == PoolClass || n->pool == PoolLast;
-    const char *kernel = n->pool == PoolMean ? "pool_mean"
-                       : n->pool == PoolMax  ? "pool_max"
-                                             : "copy_rows";
+    const char *kernel = one
+                           ? "copy_rows"
+                           : arena_printf(g->a, "pool_%s", pool_word[n->pool]);
     const long long d = n->type.dim[1].c;
     const Pooled at = begin_pooled(g, e);
     const char *y = value_at(g, node, at.sequence);
@@ -197,6 +197,8 @@ static const char *token_at(Gen *g, int table)
     return arena_printf(g->a,
                         dtype_is_integer(dtype)
                             ? "%s + id / 16 * %lld, id %% 16"
+                        : dtype == DtypeBf16
+                            ? "%s + id / 16 * %lld + id %% 16 * 2, 16"
                             : "%s + id / 16 * %lld + id %% 16, 16",
                         weight_of(g, table, PackPanels), panel);
 }

@@ -6,11 +6,10 @@
 #include "emit/product/products.h"
 #include "emit/gen/step.h"
 
-/* Returns the stride of integer rows in bytes. Their memory is that of rows of
- * floats. */
-static long long row_bytes(const Gen *g, int node)
+/* Returns the format of a value's rows. */
+static const RowFormat *format_of(const Gen *g, int node)
 {
-    return (long long)sizeof(float) * stride_of(g, node);
+    return &row_formats[elem_arithmetic(node_at(g->p, node)->type.elem)];
 }
 
 /* Returns C for the number of rows of the part or, if the step is never
@@ -20,29 +19,19 @@ static const char *some_rows(Gen *g, const Node *n)
     return g->undivided ? length_c(g, rows_of_type(g, n->type)) : "rows";
 }
 
-/* Returns the arguments for rows: their address and stride, "x, 512". */
-static const char *rows_of_product(Gen *g, int x)
-{
-    return elem_arithmetic(node_at(g->p, x)->type.elem) == ArithmeticF32
-             ? arena_printf(g->a, "%s, %lld", block_at(g, x), stride_of(g, x))
-             : arena_printf(g->a, "(const uint8_t *)(%s), %lld", block_at(g, x),
-                            row_bytes(g, x));
-}
-
 void emit_quantize(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const long long k = n->type.dim[1].c;
-    const bool two = elem_arithmetic(n->type.elem) == ArithmeticInt15;
-    put_call(e,
-             use_kernel(g->kernels,
-                        two ? "quantize_rows_int15" : "quantize_rows_int8"),
-             arena_printf(g->a,
-                          "(uint8_t *)(%s), %lld, %s, %lld, %s, %lld, %lld",
-                          part_at(g, node), row_bytes(g, node),
+    const RowFormat *f = format_of(g, node);
+    put_call(e, use_kernel(g->kernels, f->kernel),
+             arena_printf(g->a, "(%s *)(%s), %lld, %s, %lld, %s, %lld, %lld",
+                          f->type, part_at(g, node),
+                          (long long)sizeof(float) * stride_of(g, node)
+                              / f->bytes,
                           part_at(g, n->in[0]), stride_of(g, n->in[0]),
                           some_rows(g, n), k,
-                          (long long)dtype_stored(DtypeInt8, k)),
+                          (long long)dtype_stored(f->groups, k)),
              ";");
 }
 
@@ -71,7 +60,7 @@ void emit_product(Gen *g, Emit *e, int node)
         return;
     }
     const char *args = arena_printf(g->a, "%s%s, %s", product_part(g, n),
-                                    rows_of_product(g, n->in[0]),
+                                    rows_at(g, n->in[0], block_at(g, n->in[0])),
                                     weight_of(g, n->in[1], PackPanels));
     if (ep.parts & EpBias)
         args = arena_printf(g->a, "%s, %s", args,

@@ -4,6 +4,7 @@
 #include "emit/attention/attention.h"
 #include "emit/gen/length.h"
 #include "emit/gen/c_names.h"
+#include "emit/gen/rank_share.h"
 #include "emit/gen/sections.h"
 
 #include <string.h>
@@ -71,6 +72,36 @@ const char *count_text_of(Gen *g, const Region *r)
 }
 
 /* ---- running it ---- */
+
+void emit_step_structs(Gen *g, Emit *e)
+{
+    int steps = 1;
+    for (int i = 0; i < g->p->region.n; i++)
+        if (g->p->region.at[i].count > steps)
+            steps = g->p->region.at[i].count;
+    let(e, "steps", "%d", steps);
+    put(e,
+        "/* A function that computes part `part` of `parts` of a step. */\n"
+        "typedef void step_function(void *call, int64_t part, int64_t parts);\n"
+        "\n"
+        "struct step {\n"
+        "    step_function *run;\n"
+        "    int64_t flops;           /* per row; for attention, per query and\n"
+        "                                key */\n");
+    if (has_ranks(g))
+        put_exchange_members(e);
+    put(e,
+        "};\n"
+        "\n"
+        "/* Consecutive steps that work row by row. Threads divide the columns of a\n"
+        " * product, and the rows of any other step. */\n"
+        "struct steps {\n"
+        "    int64_t count;\n"
+        "    int64_t min_part_rows;   /* fewest rows for a part of all steps */\n"
+        "    int64_t block_rows;      /* rows that pass all steps in turn; 0: all */\n"
+        "    struct step step[$steps];\n"
+        "};\n\n");
+}
 
 void emit_run_step_head(Emit *e, const char *tail)
 {
@@ -200,38 +231,51 @@ void emit_rows_head(Gen *g, Emit *e, Entry entry, const char *tail)
 
 /* Emits code that divides steps that work row by row. They are divided by rows
  * if each part gets enough rows to justify reading the weights, otherwise by
- * columns. */
+ * columns. Ranks always divide columns, because each has its share of the
+ * weights. */
 static void split_rows(Gen *g, Emit *e, Entry entry)
 {
     let(e, "entry", "%s", entry_name(entry));
     let(e, "rows_part", "%s_rows_part", entry_name(entry));
-    rows_part(g, e, entry);
+    if (!has_ranks(g))
+        rows_part(g, e, entry);
     put(e,
-        "/* Runs the steps for all rows. Divides the rows if each part has enough of\n"
-        " * them; else divides each step, block by block. */\n");
+        has_ranks(g)
+            ? "/* Runs the steps for all rows, block by block. */\n"
+            : "/* Runs the steps for all rows. Divides the rows if each part has enough of\n"
+              " * them; else divides each step, block by block. */\n");
     emit_rows_head(g, e, entry, "");
+    put(e, "{\n");
+    if (!has_ranks(g))
+        put(e,
+            "int64_t flops = 0;\n"
+            "\n"
+            "for (int64_t s = 0; s < steps->count; s++)\n"
+            "    flops += steps->step[s].flops;\n"
+            "const int64_t parts = parts_of(c->b, max(rows, MIN_ROWS) * flops);\n"
+            "\n"
+            "c->steps = steps;\n");
     put(e,
-        "{\n"
-        "    int64_t flops = 0;\n"
-        "\n"
-        "    for (int64_t s = 0; s < steps->count; s++)\n"
-        "        flops += steps->step[s].flops;\n"
-        "    const int64_t parts = parts_of(c->b, max(rows, MIN_ROWS) * flops);\n"
-        "\n"
-        "    c->steps = steps;\n"
-        "    c->block_rows = steps->block_rows ? steps->block_rows : max(rows, 1);\n"
-        "    c->row = 0;\n"
-        "    c->rows = rows;\n"
-        "    if (parts == 1 || rows >= parts * steps->min_part_rows) {\n"
-        "        run_parts(c->b, parts, $rows_part, c);\n"
-        "        return;\n"
-        "    }\n"
-        "    for (; c->row < rows; c->row += c->rows) {\n"
-        "        c->rows = next_block(rows - c->row, c->block_rows);\n"
-        "        for (int64_t s = 0; s < steps->count; s++)\n"
-        "            run_step(c->b, max(c->rows, MIN_ROWS), &steps->step[s], c);\n"
-        "    }\n"
-        "}\n\n");
+        "c->block_rows = steps->block_rows ? steps->block_rows : max(rows, 1);\n"
+        "c->row = 0;\n");
+    if (!has_ranks(g))
+        put(e, "c->rows = rows;\n"
+               "if (parts == 1 || rows >= parts * steps->min_part_rows) {\n"
+               "    run_parts(c->b, parts, $rows_part, c);\n"
+               "    return;\n"
+               "}\n");
+    put(e, "for (; c->row < rows; c->row += c->rows) {\n"
+           "    c->rows = next_block(rows - c->row, c->block_rows);\n");
+    put(e,
+        has_ranks(g)
+            ? "for (int64_t s = 0; s < steps->count; s++) {\n"
+              "    run_step(c->b, max(c->rows, MIN_ROWS), &steps->step[s], c);\n"
+              "    exchange(c->b, &steps->step[s], c, c->row, c->rows);\n"
+              "}\n"
+            : "for (int64_t s = 0; s < steps->count; s++)\n"
+              "    run_step(c->b, max(c->rows, MIN_ROWS), &steps->step[s], c);\n");
+    put(e, "}\n"
+           "}\n\n");
 }
 
 void emit_split(Gen *g, Emit *e)
@@ -245,6 +289,8 @@ void emit_split(Gen *g, Emit *e)
         need_next_block(g);
     emit_add(e, g->counts);
     run_functions(g, e);
+    if (has_ranks(g))
+        emit_exchange(g, e);
     for (int k = EntryEncode; k <= EntryDecode; k++)
         if (g->p->rows_divided[k])
             split_rows(g, e, (Entry)k);

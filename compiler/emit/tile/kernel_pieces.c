@@ -26,6 +26,7 @@ static bool fits(const Target *t, const char *when)
     return !strcmp(when, width) || !strcmp(when, t->fma ? "fma" : "nofma")
         || !strcmp(when, x86 ? "x86" : "other") || !strcmp(when, dot)
         || !strcmp(when, target_widens(t) ? "wide" : "narrow")
+        || !strcmp(when, t->pairs ? "pairs" : "nopairs")
         || !strcmp(when, is_signed ? "signed" : "unsigned");
 }
 
@@ -198,8 +199,10 @@ Pieces pieces_of(Arena *a, const Target *t)
     read_pieces(a, &all, t, "tiles.c");
     read_pieces(a, &all, t,
                 t->width == 1 ? "scalar_tiles.c" : "vector_tiles.c");
-    if (t->width > 1)
+    if (t->width > 1) {
         read_pieces(a, &all, t, "integer_tiles.c");
+        read_pieces(a, &all, t, "integer_sums.c");
+    }
     read_pieces(a, &all, t, "products.c");
     return all;
 }

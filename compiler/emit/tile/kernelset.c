@@ -2,6 +2,7 @@
  * the C file with the kernels that a JIT skeleton may call on that machine:
  * every kernel and every tile, and a table by name. */
 #include "emit/tile/needs.h"
+#include "spec/arithmetic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ _Static_assert(WaitingRows == 6,
                "kernels/products.c has waiting_tiles of so many");
 _Static_assert(FewIntegerRows == 4, "kernels/vector_tiles.c has so many");
 _Static_assert(ActNone == 0 && ActRelu == 1, "kernels/vector_tiles.c has Relu");
-_Static_assert(PrebuiltKinds == 17,
+_Static_assert(PrebuiltKinds == 22,
                "kernels/products.c has `tiles` of so many");
 
 static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
@@ -32,13 +33,15 @@ static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
                       .registers = t->registers };
 }
 
-/* True if tiles of a kind of prebuilt_kind() exist. Integer tiles exist for
- * each arithmetic, and are never added to C. */
+/* True if tiles of a kind of prebuilt_kind() exist. Integer tiles are never
+ * added to C. */
 static bool is_tile(const Target *t, int kind, bool adds)
 {
     if (kind >= WideKinds)
         return !adds && target_widens(t);
-    return dtype_is_integer((Dtype)(kind % Dtypes)) ? !adds : kind < Dtypes;
+    const Dtype d = (Dtype)(kind % Dtypes);
+    return arithmetic_reads((Arithmetic)(kind / (int)Dtypes), d)
+        && !(adds && dtype_is_integer(d));
 }
 
 /* Returns the tile that computes scores of a page of 64 keys or, if `adds`,
@@ -169,7 +172,7 @@ static void emit_tile_tables(Arena *a, Emit *e, const Target *t)
                                        adds, panels - 1,
                                        emit_tile_rows(a, e, t, kind, adds,
                                                       panels));
-    put_items(e, "static tile *const *const tiles[17][2][4] = ",
+    put_items(e, "static tile *const *const tiles[22][2][4] = ",
               all + (sizeof ", " - 1), ";");
 }
 

@@ -34,7 +34,8 @@ typedef struct {
 
 /*  void NAME(const R *a, int64_t lda,          mr rows of A, k long
  *            const T *b, int64_t ldb,          nr/16 panels, ldb T's apart,
- *                                              each [k][16], 64-byte aligned
+ *                                              each [k][16], 64-byte aligned;
+ *                                            bf16: [k/2][16][2]
  *            int64_t k,
  *            float *c, int64_t ldc,            mr x nr
  *            const float *bias,                [nr]
@@ -64,6 +65,10 @@ typedef struct {
  * aligned. An output is float(sum) * (row's scale * column's scale); for int15,
  * fma(128, float(sum of the high parts), float(sum of the low parts)) replaces
  * float(sum). These tiles never start from C: they compute complete sums.
+ *
+ * In bf16_dp R is uint16_t: rows from round_rows_bf16, lda numbers apart, full
+ * of zeros up to a multiple of 32 k. For every two k in turn, the second
+ * product is added first.
  *
  * Wide tiles read copies of int8 and of such rows, in which every four bytes
  * become the two even ones in 16 bits, then the two odd ones: dtype is int8, R
@@ -96,10 +101,11 @@ const char *tiles_name(Arena *a, TileKey k);  /* "64_bias_relu", for all mr */
 const char *tile_suffix(Arena *a, TileKey k); /* "_bias_relu" */
 bool suffix_same(const TileKey *a, const TileKey *b);
 const char *number_type(Dtype d); /* returns "float" or "int8_t" */
+int element_bytes(Dtype d);       /* size of number_type() */
 /* Returns the numbers from one line of a panel to the next. For int4 that is an
  * average: after each 8 or 16 lines comes a line of steps. */
 int line_numbers(Dtype d);
-const char *rows_type(Arithmetic a); /* A's: "float" or "uint8_t" */
+const char *rows_type(Arithmetic a); /* A's: "float", "uint8_t", "uint16_t" */
 bool tile_prefetches(TileKey k);     /* true if it uses `next` */
 void emit_tile(Emit *e, TileKey k);
 /* Emits a line that invokes `macro` for a table of tiles. */
@@ -114,10 +120,7 @@ bool tile_groups(TileKey k);
  * tiles of at most *rows x *columns. */
 bool tile_of_tiles(TileKey k, int *rows, int *columns);
 /* Kinds index the prebuilt tiles of kernels/products.c. */
-enum {
-    WideKinds = (ArithmeticInt15 + 1) * Dtypes,
-    PrebuiltKinds = WideKinds + 2
-};
+enum { WideKinds = Arithmetics * (int)Dtypes, PrebuiltKinds = WideKinds + 2 };
 int prebuilt_kind(Dtype d, Arithmetic a, bool wide);
 
 /* ---- needs.c ---- */

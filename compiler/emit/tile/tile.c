@@ -2,6 +2,8 @@
  * line that invokes a macro of kernels/tiles.c. */
 #include "emit/tile/needs.h"
 
+#include "spec/arithmetic.h"
+
 enum { FewGroupRows = 2 }; /* more rows would need more registers */
 
 const char *number_type(Dtype d)
@@ -14,14 +16,19 @@ const char *number_type(Dtype d)
 
 const char *rows_type(Arithmetic a)
 {
-    return a == ArithmeticF32 ? "float" : "uint8_t";
+    return row_formats[a].type;
+}
+
+int element_bytes(Dtype d)
+{
+    return dtype_is_integer(d) ? 1 : (int)dtype_number_bytes(d);
 }
 
 int line_numbers(Dtype d)
 {
     if (dtype_shared(d))
         return 64 + 256 / (int)dtype_shared(d);
-    return d == DtypeInt8 ? 64 : 16;
+    return 64 / element_bytes(d);
 }
 
 const char *tile_suffix(Arena *a, TileKey k)
@@ -77,9 +84,9 @@ int prebuilt_kind(Dtype d, Arithmetic a, bool wide)
                 : (int)a * (int)Dtypes + (int)d;
 }
 
-static int planes(TileKey k) /* per row of bytes */
+static int planes(TileKey k)
 {
-    return k.arithmetic == ArithmeticInt15 ? 2 : 1;
+    return row_formats[k.arithmetic].planes;
 }
 
 bool tile_groups(TileKey k)
@@ -155,9 +162,10 @@ const char *tile_products(Arena *a, TileKey k)
     if (k.wide)
         return "wide_dots";
     return arena_printf(a, "%s_%s", dtype_word[k.dtype],
-                        k.arithmetic == ArithmeticF32 ? "products"
-                        : k.groups                    ? "nibble_dots"
-                                                      : "dots");
+                        k.arithmetic == ArithmeticF32      ? "products"
+                        : k.arithmetic == ArithmeticBf16Dp ? "dp"
+                        : k.groups                         ? "nibble_dots"
+                                                           : "dots");
 }
 
 /* Returns the arguments of a macro after the name and the rows. */

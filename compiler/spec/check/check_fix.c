@@ -73,6 +73,33 @@ static void check_batch(Spec *s, const FieldState *state)
             "lower search.beam, or leave fix.batch out");
 }
 
+/* Checks that each rank has a head to compute. */
+static void check_ranks(Spec *s, const FieldState *state)
+{
+    (void)state;
+    for (int side = 0; side < 2; side++) {
+        const int64_t h = s->side[side].h;
+        if (h <= 0 || s->fix.ranks <= h)
+            continue;
+        error_at(spec_pos(s, "fix.ranks"),
+                 "%lld ranks can't divide %lld heads (h)",
+                 (long long)s->fix.ranks, (long long)h);
+        note_at(nowhere, "1 to %lld ranks are possible", (long long)h);
+        return;
+    }
+}
+
+/* A model for several ranks divides its calls, whatever its caller has. */
+static void check_threads(Spec *s, const FieldState *state)
+{
+    (void)state;
+    if (s->fix.ranks <= 1 || s->fix.threads < 0)
+        return;
+    error_at(spec_pos(s, "fix.threads"),
+             "fix.threads and fix.ranks exclude each other");
+    note_at(spec_pos(s, "fix.ranks"), "leave one of them out");
+}
+
 /* clang-format off */
 const Check fix_checks[] = {
     { check_rows,    { "fix.source", "fix.target", "fix.past", "fix.query",
@@ -81,6 +108,8 @@ const Check fix_checks[] = {
     { check_learned, { "fix.source", "input.class_token",
                        "input.distillation_token" } },
     { check_batch,   { "fix.batch", "search.beam" } },
+    { check_ranks,   { "fix.ranks", "h.encoder", "h.decoder" } },
+    { check_threads, { "fix.ranks", "fix.threads" } },
     { NULL, { NULL } },
 };
 /* clang-format on */

@@ -401,18 +401,35 @@ static void check_head(Spec *s, const FieldState *state)
 static void check_pool(Spec *s, const FieldState *state)
 {
     bool pools = s->head == HeadPool || s->head == HeadClassify;
+    bool gives_rows = s->head == HeadRows || s->head == HeadDefault;
 
     if (s->kind != KindEncoder)
         return;
     if (pools && s->head_pool == PoolNone)
         error_at(spec_pos(s, "head.pool"),
-                 "this head needs head.pool: mean, class, last or max");
-    if (!pools && is(state, "head.pool", StateSet) && s->head_pool != PoolNone)
+                 "this head needs head.pool: mean, class, last, max or sum");
+    if (!pools && s->head != HeadLogits && is(state, "head.pool", StateSet)
+        && s->head_pool != PoolNone)
         error_at(spec_pos(s, "head.pool"),
-                 "head.pool applies to the heads pool and classify only");
-    if (s->head != HeadPool && s->head_normalize)
+                 "head.pool applies to the heads pool, classify and logits "
+                 "only");
+    if (s->head != HeadPool && !gives_rows && s->head_normalize)
         error_at(spec_pos(s, "head.normalize"),
-                 "head.normalize applies to the head pool only");
+                 "head.normalize applies to the heads pool and rows only");
+    if ((s->head == HeadPool || gives_rows) && s->out_act != ActNone) {
+        error_at(spec_pos(s, "head.activation"),
+                 "head.activation applies to the heads logits, classify and "
+                 "token_classify only");
+        note_at(nowhere, "for a dense layer, set head.dense.activation");
+    }
+}
+
+static void check_prompt(Spec *s, const FieldState *state)
+{
+    if (!is(state, "prompt", StateSet) || spec_prompt(s, NULL))
+        return;
+    error_at(spec_pos(s, "prompt"), "prompts has no prompt of this name");
+    note_at(nowhere, "add it, as prompts: {query: \"query: \"}");
 }
 
 static void check_classes(Spec *s, const FieldState *state)
@@ -536,7 +553,8 @@ const Check form_checks[] = {
                          "ffn.groups_chosen", "ffn.group_score", "ffn.shared",
                          "ffn.shared_gate" } },
     { check_head,      { "head.type", "input.type" } },
-    { check_pool,      { "head.type", "head.pool" } },
+    { check_pool,      { "head.type", "head.pool", "head.activation" } },
+    { check_prompt,    { "prompt", "prompts" } },
     { check_classes,   { "head.type", "head.classes" } },
     { check_arithmetic, { "dtype", "arithmetic" } },
     { NULL, { NULL } },

@@ -264,6 +264,11 @@ static void check_tokens(Spec *s, const FieldState *state)
     check_ids(s, "search.suppress_first", &s->suppress_first, s->target.size);
     check_sequences(s);
     check_token(s, "vocab.tokens.pad", s->token_pad, size);
+    check_ids(s, "head.score", &s->score, size);
+    check_token(s, "head.query.token", s->query_token, size);
+    check_token(s, "head.query.prefix", s->query_prefix, size);
+    check_token(s, "head.document.prefix", s->document_prefix, size);
+    check_ids(s, "head.document.skip", &s->document_skip, size);
     check_token(s, "vocab.tokens.unknown.source", s->token_unknown,
                 s->source.size);
     check_token(s, "vocab.tokens.unknown.target", s->token_unknown_target,
@@ -358,6 +363,7 @@ void check_spec(Spec *s, const FieldState *state)
 {
     run_checks(checks, s, state);
     run_checks(form_checks, s, state);
+    run_checks(task_checks, s, state);
     run_checks(input_checks, s, state);
     run_checks(fix_checks, s, state);
 }

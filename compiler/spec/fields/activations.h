@@ -31,6 +31,10 @@ ACT(ClippedGelu, "clipped_gelu",   "clipped_swiglu", ClippedPlus1,
 ACT(ClippedPlus1, "clipped_plus_1", NULL,             None,
     (x > 7 ? 7 : x < -7 ? -7 : x) + 1)
 ACT(SquaredRelu, "squared_relu",   NULL,             None, x < 0 ? 0 : x * x)
+ACT(Log1pRelu,   "log1p_relu",     NULL,             None,
+    x < 0 ? 0 : log1p(x))
+ACT(Log1pTwice,  "log1p_log1p_relu", NULL,           None,
+    x < 0 ? 0 : log1p(log1p(x)))
 /* clang-format on */
 
 #undef ACT

@@ -91,8 +91,8 @@ static const char *const inputs[] = { "tokens", "real", NULL };
 static const char *const heads[] = { "default", "rows",     "logits",
                                      "pool",    "classify", "token_classify",
                                      NULL };
-static const char *const pools[] = { "none", "mean", "class",
-                                     "last", "max",  NULL };
+static const char *const pools[] = { "none", "mean", "class", "last",
+                                     "max",  "sum",  NULL };
 static const char *const acts[] = {
 #define ACT(name, text, ...) text,
 #include "spec/fields/activations.h"
@@ -105,7 +105,8 @@ static const char *const rules[] = { "exact", "recorded", NULL };
 static const char *const penalties[] = { "none", "gnmt", "power", NULL };
 static const char *const processors[] = { "logits", "log_probabilities", NULL };
 static const char *const splits[] = { "characters", "spaces", NULL };
-static const char *const arithmetics[] = { "f32", "int8", "int15", NULL };
+static const char *const arithmetics[] = { "f32", "int8", "int15", "bf16_dp",
+                                           NULL };
 
 /* ---- defaults that follow from others ---- */
 static int64_t head_share(const Spec *s, Side side)
@@ -207,6 +208,11 @@ static void follow_pool(Spec *s)
     s->head_pool = s->head == HeadPool     ? PoolMean
                  : s->head == HeadClassify ? PoolClass
                                            : PoolNone;
+}
+
+static void follow_w2(Spec *s)
+{
+    s->bias_w2 = s->bias_ffn;
 }
 
 static void follow_q(Spec *s)

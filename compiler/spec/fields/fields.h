@@ -26,6 +26,8 @@ typedef enum {
     FieldDtypes,     /* one of words[], or a map from names to words */
     FieldLayers,     /* rows of a pattern, stored as text */
     FieldText,       /* text of at most MostTextBytes; may be empty */
+    FieldPrompts,    /* a map from names to texts, stored as a SpecTexts of
+                        names, each before its text */
     FieldName,
     FieldPath, /* a path, as text */
     /* The types from here on have no member of Spec, or their value is not
@@ -253,6 +255,7 @@ void check_arithmetic(Spec *s, const FieldState *state); /* dtypes.c */
 void check_experts(const Spec *s);                       /* check_ffn.c */
 void check_latent(Spec *s, const FieldState *state);     /* check_latent.c */
 extern const Check form_checks[];  /* check_forms.c; ends with 0 */
+extern const Check task_checks[];  /* check_tasks.c; ends with 0 */
 extern const Check input_checks[]; /* check_input.c; ends with 0 */
 extern const Check fix_checks[];   /* check_fix.c; ends with 0 */
 void check_scans(const Spec *s);   /* check_scans.c: checks all layers */

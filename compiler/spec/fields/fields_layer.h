@@ -25,6 +25,9 @@ BOOL("norm.attention", norm_attention, Model, "true", NULL,
 BOOL("norm.ffn", norm_ffn, Model, "true", NULL,
      "The feed-forward network has the norms of norm.place. false: it reads "
      "x itself, also with parallel: shared."),
+BOOL("norm.again", norm_again, Encoder, "false", NULL,
+     "With place post, attention's part is norm1_after(x + norm1(x + f(x))): x "
+     "is added once more, and a second norm follows."),
 ENUM("norm.qk", norm_qk, qk_norms, Model, "false", NULL,
      "Queries and keys are normalised: true, each head by itself; width, all "
      "heads as one row; each, each head by itself and by weights of its own."),
@@ -85,7 +88,9 @@ BOOL("bias.mix", bias_mix, Model, "true", NULL,
      "The products of a recurrent layer add a bias, for its rows and for its "
      "states. So does a convolution."),
 BOOL("bias.ffn", bias_ffn, Model, "true", NULL,
-     "Both products of the feed-forward network add a bias."),
+     "The products of the feed-forward network add a bias."),
+BOOL("bias.w2", bias_w2, Model, "bias.ffn", follow_w2,
+     "The last product of the feed-forward network adds a bias."),
 BOOL("bias.logits", bias_logits, Model, "false", NULL,
      "The product that gives the logits adds a bias."),
 

@@ -60,6 +60,9 @@ INT("fix.batch", fix.batch, 1, MostRows, AllKinds, "", NULL,
     "hypotheses to reach it."),
 INT("fix.threads", fix.threads, 1, 1, AllKinds, "", NULL,
     "A call runs on one thread, even if its caller has more."),
+INT("fix.ranks", fix.ranks, 1, 64, AllKinds, "", NULL,
+    "Number of processes (ranks of MPI) that divide the model. attnc compile "
+    "--ranks=N sets it."),
 BOOL("fix.unroll", fix.unroll, AllKinds, "false", NULL,
      "Layers are written out one after the other, not as loops, if all code "
      "fits into the instruction cache."),

@@ -5,7 +5,7 @@ ROW("dtype", FieldDtypes, offsetof(Spec, dtype), 0, dtype_word, 0, 0, AllKinds,
 "Matrices of weights are stored in this format, all or by their names, as the "
 "page spec-weights describes. Other weights are f32."),
 ENUM("arithmetic", arithmetic, arithmetics, AllKinds, "f32", NULL,
-     "Products with integer weights compute in this: see the page "
+     "Products compute in this, with weights that it reads: see the page "
      "spec-weights."),
 PATH("weights", weights, AllKinds,
      "This .safetensors file, relative to the spec, contains the weights. "

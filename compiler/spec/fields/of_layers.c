@@ -35,9 +35,15 @@ bool spec_any_layer(const Spec *s, Side side, LayerTest *fits)
     return false;
 }
 
+bool spec_hides_fill(const Spec *s)
+{
+    return s->query_length > 0 && s->query_token >= 0 && !s->query_attend;
+}
+
 static bool has_prefix(const Spec *layer, Side side)
 {
-    return layer->side[side].mask.prefix;
+    return layer->side[side].mask.prefix
+        || (side == SideEncoder && spec_hides_fill(layer));
 }
 
 bool spec_has_prefix(const Spec *s, Side side)

@@ -120,6 +120,10 @@ static json_t *value_schema(Arena *a, const Field *f)
     case FieldText:
         return json_pack("{s:s, s:i}", "type", "string", "maxLength",
                          MostTextBytes);
+    case FieldPrompts:
+        return json_pack("{s:s, s:i, s:{s:s, s:i}}", "type", "object",
+                         "minProperties", 1, "additionalProperties", "type",
+                         "string", "maxLength", MostTextBytes);
     case FieldPatterns:
         return json_pack("{s:s, s:i, s:{s:s, s:i, s:i}}", "type", "array",
                          "minItems", 1, "items", "type", "string", "minLength",

@@ -139,6 +139,7 @@ static void json_field(Buffer *b, const Field *f)
         [FieldLayers] = "rows",
         [FieldExtends] = "path",
         [FieldNames] = "map",
+        [FieldPrompts] = "texts by names",
         [FieldPatterns] = "names",
         [FieldSpread] = "sets",
     };

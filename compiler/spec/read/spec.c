@@ -346,6 +346,22 @@ bool spec_chats(const Spec *s)
         || s->chat.assistant.prefix;
 }
 
+struct attn_task spec_task(const Spec *s, int64_t task)
+{
+    if (task == ATTN_TASK_QUERY)
+        return (struct attn_task){ .length = s->query_length,
+                                   .prefix = s->query_prefix,
+                                   .fill = s->query_token,
+                                   .attend = s->query_attend,
+                                   .cut = s->query_cut };
+    return (struct attn_task){ .length = s->document_length,
+                               .prefix = s->document_prefix,
+                               .fill = -1,
+                               .cut = true,
+                               .skip = s->document_skip.at,
+                               .skips = s->document_skip.n };
+}
+
 struct attn_chat spec_chat(const Spec *s)
 {
     struct attn_chat chat = s->chat;

@@ -121,27 +121,29 @@ Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
 
 /* ---- arithmetic ---- */
 
-/* Checks that integer arithmetic has integer weights. Float weights next to
- * them are computed in f32. If a later change of `dtype` removed all integer
- * weights, resets the arithmetic instead of reporting an error. */
+/* Checks that the arithmetic has weights that it reads. Products with others
+ * are computed in f32. If a later change of `dtype` removed all these weights,
+ * resets the arithmetic instead of reporting an error. */
 void check_arithmetic(Spec *s, const FieldState *state)
 {
     const SpecDtypes *d = &s->dtype;
     const Pos here = s->field_pos[field_row("arithmetic")],
               dtype = s->field_pos[field_row("dtype")];
-    bool integers = dtype_is_integer(d->default_dtype);
+    bool reads = arithmetic_reads(s->arithmetic, d->default_dtype);
+    const bool bf16 = s->arithmetic == ArithmeticBf16Dp;
 
     (void)state;
     for (int i = 0; i < d->n; i++)
-        integers |= dtype_is_integer(d->at[i].dtype);
-    if (integers || s->arithmetic == ArithmeticF32)
+        reads |= arithmetic_reads(s->arithmetic, d->at[i].dtype);
+    if (reads)
         return;
     if (dtype.src && dtype.src->rank > here.src->rank) {
         s->arithmetic = ArithmeticF32;
         return;
     }
-    error_at(here, "arithmetic %s needs integer weights, but dtype is %s",
+    error_at(here, "arithmetic %s needs %s weights, but dtype is %s",
              fields[field_row("arithmetic")].words[s->arithmetic],
-             dtype_word[d->default_dtype]);
-    note_at((Pos){ 0 }, "write dtype: int8, or leave arithmetic out");
+             bf16 ? "bf16" : "integer", dtype_word[d->default_dtype]);
+    note_at((Pos){ 0 }, "write dtype: %s, or leave arithmetic out",
+            bf16 ? "bf16" : "int8");
 }

@@ -197,10 +197,11 @@ bool read_mask(Arena *a, const Field *f, MaskSpec *mask, const Yaml *v)
 char *mask_words(Arena *a, const MaskSpec *m, const char *before,
                  const char *between)
 {
-    char *text = arena_printf(a, "%s%s%s%s", m->causal ? before : "",
+    char *text = arena_printf(a, "%s%s%s%s%s%s", m->causal ? before : "",
                               m->causal ? "causal" : "",
                               m->prefix ? before : "",
-                              m->prefix ? "prefix" : "");
+                              m->prefix ? "prefix" : "", m->given ? before : "",
+                              m->given ? "given" : "");
 
     if (m->window)
         text = arena_printf(a, "%s%swindow%s%lld", text, before, between,
@@ -233,6 +234,8 @@ bool mask_allows(const MaskSpec *m, int64_t i, int64_t j, int64_t prefix)
     if (m->window && (j <= i - m->window || j >= i + m->window))
         return false;
     if (m->block && i / m->block != j / m->block)
+        return false;
+    if (m->given && j >= prefix)
         return false;
     return !m->causal || j <= i || (m->prefix && j < prefix);
 }

@@ -151,6 +151,11 @@ char *field_wants(Arena *a, const Field *f)
         return arena_printf(a, "one of %s, or a map of these by names",
                             join_words(a, f->words));
     case FieldLayers: return "a list of rows, or one row";
+    case FieldPrompts:
+        return arena_printf(a,
+                            "a map from names of 1 to %d bytes to texts of up "
+                            "to %d bytes",
+                            MostNameBytes, MostTextBytes);
     case FieldText:
         return arena_printf(a, "a text of up to %d bytes", MostTextBytes);
     case FieldName:    return "1 to 128 letters, digits and _ . -";

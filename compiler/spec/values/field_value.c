@@ -230,6 +230,26 @@ static bool read_patterns(Arena *a, const Field *f, SpecTexts *to,
     return true;
 }
 
+static bool read_prompts(Arena *a, const Field *f, SpecTexts *to, const Yaml *v)
+{
+    VEC(const char *) list = { 0 };
+
+    if (v->kind != YamlMap || v->items.n == 0)
+        return refuse_value(a, f, v);
+    for (int i = 0; i < v->items.n; i++) {
+        const Yaml *item = v->items.at[i];
+        const char *name = v->keys.at[i]->text;
+        if (item->kind != YamlScalar || strlen(item->text) > MostTextBytes
+            || !*name || strlen(name) > MostNameBytes)
+            return refuse_value(a, f, item);
+        vec_push(a, &list, name);
+        vec_push(a, &list, item->text);
+    }
+    vec_push(a, &list, NULL); /* for programs */
+    *to = (SpecTexts){ list.at, list.n - 1 };
+    return true;
+}
+
 bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
 {
     void *at = (char *)s + f->at;
@@ -248,6 +268,7 @@ bool field_read(Arena *a, const Field *f, Spec *s, const Yaml *v)
     case FieldScale:      return read_scale(a, f, s, v);
     case FieldActivation: return read_activation(a, f, s, v);
     case FieldText:       return read_any_text(a, f, at, v);
+    case FieldPrompts:    return read_prompts(a, f, at, v);
     case FieldPatterns:   return read_patterns(a, f, at, v);
     case FieldName:
     case FieldPath:
@@ -300,6 +321,17 @@ static char *scale_text(Arena *a, const Field *f, const Spec *s)
     return word ? arena_strdup(a, word) : arena_printf(a, "%.17g", *number);
 }
 
+static char *prompts_text(Arena *a, const SpecTexts *list)
+{
+    char *text = arena_strdup(a, "");
+
+    for (int64_t i = 0; i + 1 < list->n; i += 2)
+        text = arena_printf(a, "%s%zu:%s=%zu:%s ", text, strlen(list->at[i]),
+                            list->at[i], strlen(list->at[i + 1]),
+                            list->at[i + 1]);
+    return text;
+}
+
 char *field_text(Arena *a, const Field *f, const Spec *s)
 {
     const void *at = (const char *)s + f->at;
@@ -320,9 +352,10 @@ char *field_text(Arena *a, const Field *f, const Spec *s)
         const ActText *act = &act_text[*(const int *)at];
         return arena_strdup(a, *also ? act->gated : act->plain);
     }
-    case FieldMask:   return mask_text(a, at);
-    case FieldDtypes: return dtypes_text(a, at);
-    default:          {
+    case FieldMask:    return mask_text(a, at);
+    case FieldDtypes:  return dtypes_text(a, at);
+    case FieldPrompts: return prompts_text(a, at);
+    default:           {
         const char *text = *(const char *const *)at;
         return arena_strdup(a, text ? text : "");
     }
@@ -339,4 +372,13 @@ bool field_same(Arena *a, const Field *f, const Spec *x, const Spec *y)
     const size_t n = bytes[f->type];
     return n ? !memcmp((const char *)x + f->at, (const char *)y + f->at, n)
              : !strcmp(field_text(a, f, x), field_text(a, f, y));
+}
+
+const char *spec_prompt(const Spec *s, const char *name)
+{
+    name = name ? name : s->prompt;
+    for (int64_t i = 0; name && i < s->prompts.n; i += 2)
+        if (!strcmp(s->prompts.at[i], name))
+            return s->prompts.at[i + 1];
+    return NULL;
 }

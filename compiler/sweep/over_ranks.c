@@ -1,0 +1,369 @@
+/* over_ranks.c: computes and prints the cost of a model over N ranks
+ * (over_ranks.h). */
+#include "sweep/over_ranks.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/put_json.h"
+#include "sweep/sweep_parts.h"
+
+enum { StepPast = 128, PrefillRows = 512, BatchSteps = 32, MostBatch = 4096 };
+
+typedef struct {
+    const Plan *p;
+    const Machine *m;
+    const double *c;
+    const Link *link;
+    Entry entry; /* of steps and prompts; of a model without steps: encode */
+    Cost *cost;  /* [nodes] */
+    const RankColumns *need;       /* [nodes] */
+    int32_t *rows, *past, *source; /* [MostBatch + 1] */
+} Ranks;
+
+static int64_t longest(const Plan *p, Entry entry)
+{
+    const Spec *s = p->g->spec;
+    const int64_t n =
+        s->side[entry == EntryDecode ? SideDecoder : SideEncoder].max_len;
+    return n ? n : PrefillRows;
+}
+
+/* Counts a call of `sequences` sequences. */
+static EntryCall count(Ranks *r, Entry entry, int64_t sequences, int64_t rows,
+                       int64_t past)
+{
+    const int64_t source = longest(r->p, EntryEncode);
+    for (int64_t i = 0; i <= sequences; i++) {
+        r->rows[i] = (int32_t)(i * rows);
+        r->past[i] = (int32_t)past;
+        r->source[i] = (int32_t)(source < StepPast ? source : StepPast);
+    }
+    const EntryCall call = { .entry = entry,
+                             .sequences = sequences,
+                             .start = r->rows,
+                             .past = entry == EntryDecode ? r->past : NULL,
+                             .source = entry == EntryDecode ? r->source : NULL,
+                             .group = 1 };
+    memset(r->cost, 0, (size_t)r->p->g->nodes.n * sizeof *r->cost);
+    count_call(r->p, &call, r->cost);
+    return call;
+}
+
+/* Returns the integers that the ranks add for a number of a product: for int15
+ * there are two. */
+static double sums_of(const Plan *p, const Node *n)
+{
+    const Elem elem = node_at(p, n->in[0])->type.elem;
+    return row_formats[elem_arithmetic(elem)].planes;
+}
+
+/* Adds the gathers, sums and maxima of the nodes of the entry that were
+ * counted. `stack`: only nodes of the layers of this stack; StackNone: all
+ * nodes. */
+static void add_gathers(const Ranks *r, Entry entry, Stack stack, RankWork *w)
+{
+    const double others = 1 - 1 / (double)r->link->ranks;
+    const double rounds = ceil(log2((double)r->link->ranks));
+    for (int i = 0; i < r->p->g->nodes.n; i++) {
+        const Node *n = &r->p->g->nodes.at[i];
+        const bool adds = rank_terms(r->p, r->need, i);
+        if (!(adds || ranks_gather(r->p, r->need, i)) || n->entry != entry
+            || r->p->region_of[i] < 0
+            || (stack && (n->stack != stack || n->layer < 0)))
+            continue;
+        w->gathers++;
+        w->messages += adds && is_product(n) ? 2 * rounds : rounds;
+        if (!adds)
+            w->bytes += others * r->cost[i].written;
+        else if (is_product(n))
+            w->bytes += 2 * others * sums_of(r->p, n) * r->cost[i].written;
+        w->layers = n->layer + 1 > w->layers ? n->layer + 1 : w->layers;
+    }
+}
+
+static double seconds_of(const Ranks *r, const Load *load)
+{
+    double x[Loads] = { 0 };
+    load_add(r->m, machine_rates(r->m, r->m->cores), load, x);
+    return coefficients_seconds(r->c, x);
+}
+
+/* Divides the work of products and attention by the ranks. */
+static Load shared(Load load, double ranks)
+{
+    static const int counts[] = { LoadResults, LoadCurves, LoadScores };
+    for (int i = 0; i < LoadNorm; i++) {
+        Cost *of = &load.of[i];
+        *of = (Cost){ .flops = of->flops / ranks,
+                      .dots = of->dots / ranks,
+                      .weights = of->weights / ranks,
+                      .again = of->again / ranks,
+                      .scan = of->scan / ranks,
+                      .cached = of->cached / ranks,
+                      .values = of->values / ranks,
+                      .written = of->written / ranks };
+    }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        load.count[counts[i]] /= ranks;
+    return load;
+}
+
+static RankWork work_of_call(Ranks *r, const char *name, Entry entry,
+                             int64_t sequences, int64_t rows, int64_t past)
+{
+    RankWork w = {
+        .name = name, .rows = rows, .past = past, .sequences = sequences
+    };
+    const EntryCall call = count(r, entry, sequences, rows, past);
+    const Load load = load_of(r->p, &call, r->cost);
+    const Load part = shared(load, (double)r->link->ranks);
+    add_gathers(r, entry, StackNone, &w);
+    w.one = seconds_of(r, &load);
+    w.compute = seconds_of(r, &part);
+    w.link = w.messages * r->link->latency + w.bytes / r->link->rate;
+    return w;
+}
+
+/* ---- break-even ---- */
+
+static bool pays(Ranks *r, bool by_rows, int64_t n)
+{
+    const int64_t past = longest(r->p, r->entry) - 1;
+    const Entry encode = has_entry(r->p, EntryEncode) ? EntryEncode
+                                                      : EntryDecode;
+    const RankWork w = by_rows
+                         ? work_of_call(r, "", encode, 1, n, 0)
+                         : work_of_call(r, "", r->entry, n, 1,
+                                        past < StepPast ? past : StepPast);
+    return w.compute + w.link < w.one;
+}
+
+/* Returns the last number, from `yes` on towards `no`, for which N ranks are
+ * faster. */
+static int64_t edge(Ranks *r, bool by_rows, int64_t yes, int64_t no)
+{
+    while (yes - no > 1 || no - yes > 1) {
+        const int64_t middle = (yes + no) / 2;
+        if (pays(r, by_rows, middle))
+            yes = middle;
+        else
+            no = middle;
+    }
+    return yes;
+}
+
+/* Small numbers are slower by the latency of the link, large ones by its
+ * rate. */
+static RankRange range(Ranks *r, bool by_rows, int64_t most)
+{
+    RankRange to = { .from = most + 1, .to = 0, .most = most };
+    int64_t before = 0, behind = most + 1;
+    for (int64_t n = 1, last = 0; last < most && behind > most; n *= 2) {
+        const int64_t here = attn_min(n, most);
+        if (pays(r, by_rows, here)) {
+            before = to.to ? before : last;
+            to.from = to.to ? to.from : here;
+            to.to = here;
+        } else if (to.to) {
+            behind = here;
+        }
+        last = here;
+    }
+    if (to.to == 0)
+        return to;
+    to.from = edge(r, by_rows, to.from, before);
+    to.to = behind > most ? most : edge(r, by_rows, to.to, behind);
+    return to;
+}
+
+/* ---- report ---- */
+
+static void add_layers(Ranks *r, RankReport *to)
+{
+    for (Entry e = EntryEncode; e <= EntryDecode; e++) {
+        if (!has_entry(r->p, e))
+            continue;
+        count(r, e, 1, 1, 0);
+        for (Stack s = StackEncoder; s < Stacks; s++)
+            add_gathers(r, e, s, &to->layer[s]);
+    }
+    for (Stack s = StackEncoder; s < Stacks; s++) {
+        RankWork *w = &to->layer[s];
+        w->name = stack_name[s];
+        w->gathers /= w->layers ? (double)w->layers : 1;
+        w->messages /= w->layers ? (double)w->layers : 1;
+        w->bytes /= w->layers ? (double)w->layers : 1;
+    }
+}
+
+RankReport ranks_report(const Plan *p, const Machine *m, const double *c,
+                        const Link *link)
+{
+    const size_t bytes = (MostBatch + 1) * sizeof(int32_t);
+    const bool steps = has_entry(p, EntryDecode);
+    const Entry first = has_entry(p, EntryEncode) ? EntryEncode : EntryDecode;
+    Ranks r = { .p = p,
+                .m = m,
+                .c = c,
+                .link = link,
+                .entry = steps ? EntryDecode : EntryEncode,
+                .cost = new_costs(p),
+                .need = plan_rank_columns(p, link->ranks),
+                .rows = arena_alloc(p->arena_, bytes),
+                .past = arena_alloc(p->arena_, bytes),
+                .source = arena_alloc(p->arena_, bytes) };
+    RankReport to = { .link = link, .rates = machine_rates(m, m->cores) };
+    const int64_t rows = attn_min(longest(p, first), PrefillRows);
+    const int64_t past = attn_min(longest(p, r.entry) - 1, StepPast);
+    const int64_t short_rows = attn_min(longest(p, first), StepPast);
+    add_layers(&r, &to);
+    if (steps)
+        to.work[to.works++] = work_of_call(&r, "step", r.entry, 1, 1, past);
+    else
+        to.work[to.works++] = work_of_call(&r, "sequence", first, 1, short_rows,
+                                           0);
+    to.work[to.works++] = work_of_call(&r, steps ? "prefill" : "sequence",
+                                       first, 1, rows, 0);
+    to.work[to.works++] = steps ? work_of_call(&r, "steps", r.entry, BatchSteps,
+                                               1, past)
+                                : work_of_call(&r, "batch", first, BatchSteps,
+                                               short_rows, 0);
+    to.rows = range(&r, true, longest(p, first));
+    if (steps)
+        to.batch = range(&r, false, MostBatch);
+    return to;
+}
+
+/* ---- print ---- */
+
+static void put_range(const RankReport *r, const char *what,
+                      const RankRange *range, FILE *out)
+{
+    const long long from = range->from, to = range->to;
+    fprintf(out, "%s: %lld ranks are ", what, (long long)r->link->ranks);
+    if (from > to)
+        fprintf(out, "slower than 1 for any number up to %lld\n",
+                (long long)range->most);
+    else if (to < range->most)
+        fprintf(out, "faster than 1 only for %lld to %lld\n", from, to);
+    else if (from > 1)
+        fprintf(out, "slower than 1 below %lld\n", from);
+    else
+        fprintf(out, "faster than 1 for any number up to %lld\n", to);
+}
+
+static void put_text(const Plan *p, const Machine *m, const RankReport *r,
+                     FILE *out)
+{
+    const long long ranks = r->link->ranks;
+    fprintf(out,
+            "%s over %lld ranks, on paper\n"
+            "link: %g us a message, %g GB/s; each rank: %d thread%s, %.0f "
+            "GFLOP/s, %.1f GB/s of memory\n\n"
+            "layer of   layers  gathers  messages  bytes a row\n",
+            p->g->spec->name, ranks, 1e6 * r->link->latency,
+            1e-9 * r->link->rate, m->cores, m->cores == 1 ? "" : "s",
+            1e-9 * r->rates->fma, 1e-9 * r->rates->read[LevelMemory]);
+    for (Stack s = StackEncoder; s < Stacks; s++) {
+        const RankWork *w = &r->layer[s];
+        if (w->layers)
+            fprintf(out, "%-8s %8lld %8g %9g %12.0f\n", w->name,
+                    (long long)w->layers, w->gathers, w->messages, w->bytes);
+    }
+    fprintf(out, "\n%-10s %9s %6s %8s %10s %10s %10s %10s %8s\n", "call",
+            "sequences", "rows", "messages", "MB", "1 rank ms", "N ranks ms",
+            "gathers ms", "speed-up");
+    for (int i = 0; i < r->works; i++) {
+        const RankWork *w = &r->work[i];
+        const double all = w->compute + w->link;
+        fprintf(out,
+                "%-10s %9lld %6lld %8g %10.3f %10.3f %10.3f %10.3f %8.2f\n",
+                w->name, (long long)w->sequences, (long long)w->rows,
+                w->messages, 1e-6 * w->bytes, 1e3 * w->one, 1e3 * all,
+                1e3 * w->link, w->one / all);
+    }
+    fputc('\n', out);
+    put_range(r, "rows of a sequence", &r->rows, out);
+    if (r->batch.most)
+        put_range(r, "sequences of a step", &r->batch, out);
+}
+
+static void put_work(Buffer *b, const RankWork *w)
+{
+    json_next(b);
+    buffer_printf(b, "{");
+    json_put_text(b, "name", w->name);
+    if (w->layers && !w->sequences)
+        json_put_count(b, "layers", w->layers);
+    if (w->sequences) {
+        json_put_count(b, "sequences", w->sequences);
+        json_put_count(b, "rows", w->rows);
+        json_put_count(b, "past", w->past);
+    }
+    json_put_number(b, "gathers", w->gathers, 6);
+    json_put_number(b, "messages", w->messages, 6);
+    json_put_number(b, "bytes", w->bytes, 9);
+    if (w->sequences) {
+        json_put_number(b, "one_rank_s", w->one, 6);
+        json_put_number(b, "compute_s", w->compute, 6);
+        json_put_number(b, "gathers_s", w->link, 6);
+    }
+    buffer_printf(b, "}");
+}
+
+/* Puts [from, to], or null if N ranks are slower for any number. */
+static void put_numbers(Buffer *b, const char *key, const RankRange *range)
+{
+    const int64_t ends[] = { range->from, range->to };
+    if (range->from <= range->to)
+        json_put_counts(b, key, ends, 2);
+    else
+        json_put_number(b, key, NAN, 1);
+}
+
+static void put_json(const Plan *p, const Machine *m, const RankReport *r,
+                     FILE *out)
+{
+    Buffer b = { .arena = p->arena_ };
+    buffer_printf(&b, "{");
+    json_put_text(&b, "name", p->g->spec->name);
+    json_put_count(&b, "ranks", r->link->ranks);
+    json_put_number(&b, "latency_s", r->link->latency, 9);
+    json_put_number(&b, "rate_bytes_per_s", r->link->rate, 9);
+    json_put_count(&b, "threads", m->cores);
+    json_put_number(&b, "flop_per_s", r->rates->fma, 6);
+    json_put_number(&b, "read_bytes_per_s", r->rates->read[LevelMemory], 6);
+    json_put_key(&b, "layers");
+    buffer_printf(&b, "[");
+    for (Stack s = StackEncoder; s < Stacks; s++)
+        if (r->layer[s].layers)
+            put_work(&b, &r->layer[s]);
+    buffer_printf(&b, "]");
+    json_put_key(&b, "calls");
+    buffer_printf(&b, "[");
+    for (int i = 0; i < r->works; i++)
+        put_work(&b, &r->work[i]);
+    buffer_printf(&b, "]");
+    put_numbers(&b, "faster_rows", &r->rows);
+    if (r->batch.most)
+        put_numbers(&b, "faster_sequences", &r->batch);
+    buffer_printf(&b, "}\n");
+    fputs(b.at, out);
+}
+
+void ranks_print(const Engine *e, const Link *link, bool json, FILE *out)
+{
+    Machine m = { 0 };
+    Coefficients c;
+    machine_find(&m);
+    const int threads = m.cores;
+    if (!rates_cached(e->arena, &m, threads)) {
+        machine_measure(&m, NULL, threads, 0.2);
+        rates_cache(e->arena, &m);
+    }
+    const char *host = engine_host_name(e->arena, e);
+    coefficients_read(e->arena, host ? host : "", &c);
+    const RankReport r = ranks_report(e->plan, &m, c.c, link);
+    (json ? put_json : put_text)(e->plan, &m, &r, out);
+}

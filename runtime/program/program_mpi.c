@@ -1,0 +1,568 @@
+/* program_mpi.c: the ranks of a program that mpirun starts. Each rank runs
+ * the whole program on the same lines, computes its share of each call, and
+ * gathers the others', or adds theirs (comm.h). Rank 0 reads stdin for all and
+ * writes the answers. On one machine the ranks exchange numbers in memory that
+ * they share, else by MPI's collectives. Waiting has a limit, --rank-timeout: a
+ * rank that waits longer ends all. */
+
+enum {
+    PROGRAM_RANKS = 64,
+    PROGRAM_FLOATS = 1 << 17, /* floats that a rank sends at once */
+    PROGRAM_TURNS = 2,        /* blocks of these floats that a rank shares */
+    PROGRAM_SPINS = 4000,     /* looks before a waiting rank yields its core */
+    PROGRAM_ALIGN = 64        /* bytes of a cache line */
+};
+
+#ifdef ATTN_ATOMICS
+struct mpi_shared {                           /* what a rank shows the others */
+    _Alignas(PROGRAM_ALIGN) atomic_uint turn; /* blocks that it has written */
+    _Alignas(PROGRAM_ALIGN) float block[PROGRAM_TURNS][PROGRAM_FLOATS];
+};
+#endif
+
+static struct mpi_ranks {
+    struct attn_comm comm;
+    const char *name; /* of the program, for messages */
+    int err;          /* stderr */
+    int level;        /* the calls of threads that MPI allows */
+    int ended;        /* all ranks know that one has failed */
+    int64_t timeout;  /* seconds */
+    double looked;    /* when this rank last looked for another, in seconds */
+#ifdef ATTN_ATOMICS
+    struct mpi_shared *shared[PROGRAM_RANKS]; /* by rank, on one machine; else
+                                               * NULL */
+    MPI_Win window;
+#endif
+    unsigned turn;
+    int32_t *sums;          /* of numbers of all ranks */
+    float *sent, *received; /* without shared memory */
+} ranks;
+
+/* Leaves mpirun the time to forward a message: MPICH's drops what it has not
+ * read when it ends a job. */
+static void mpi_forward(void)
+{
+    static const struct timespec nap = { 0, 300000000 };
+
+    nanosleep(&nap, NULL);
+}
+
+/* Ends all ranks. */
+static void mpi_abort(int code)
+{
+    mpi_forward();
+    MPI_Abort(MPI_COMM_WORLD, code);
+    _exit(code); /* not reached: MPI has ended this process */
+}
+
+/* ---- waiting ---- */
+
+static double mpi_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Prints the message of the limit. Those of ranks are a second apart, so that
+ * one rank prints it and ends the others. */
+static void mpi_late(void)
+{
+    dprintf(ranks.err,
+            "%s: error: rank %lld has waited %lld s for another rank, which "
+            "has stopped or is slow; --rank-timeout=S sets the limit\n",
+            ranks.name, (long long)ranks.comm.rank, (long long)ranks.timeout);
+}
+
+/* True if this rank, which looks often, has stood still itself, and not the one
+ * it waits for: mpirun may have let it go on to end it. */
+static int mpi_stood_still(double now)
+{
+    const double last = ranks.looked;
+
+    ranks.looked = now;
+    return now - last > 0.9;
+}
+
+static void mpi_alarmed(int number)
+{
+    (void)number;
+    if (mpi_stood_still(mpi_seconds())) {
+        ranks.looked += 1.0;
+        alarm(1);
+        return;
+    }
+    mpi_late();
+    mpi_forward();
+    _exit(4);
+}
+
+/* Limits a call of MPI that waits for other ranks, until mpi_limit(0). */
+static void mpi_limit(int on)
+{
+    const int64_t limit = ranks.timeout + ranks.comm.rank;
+
+    signal(SIGALRM, mpi_alarmed);
+    ranks.looked = mpi_seconds() + (double)limit; /* when the alarm looks */
+    alarm(on ? (unsigned)limit : 0);
+}
+
+/* Gives the core away while another rank is awaited since *since, which is 0 at
+ * first; if that takes long, rank 0 may wait for a line. Ends all ranks after
+ * the limit. */
+static void mpi_pause(double *since)
+{
+    static const struct timespec nap = { 0, 500000 };
+    const double now = mpi_seconds();
+
+    if (mpi_stood_still(now) || *since == 0.0)
+        *since = now;
+    if (now - *since < 0.02)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
+    if (now - *since < (double)(ranks.timeout + ranks.comm.rank))
+        return;
+    mpi_late();
+    mpi_abort(4);
+}
+
+static void mpi_wait(MPI_Request *request)
+{
+    double since = 0.0;
+    int done = 0;
+
+    for (int64_t i = 0; !done; i++) {
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (!done && i >= PROGRAM_SPINS)
+            mpi_pause(&since);
+    }
+}
+
+/* ---- gathering ---- */
+
+#ifdef ATTN_ATOMICS
+/* Waits until a rank has written this turn's block. */
+static void mpi_await(struct mpi_shared *s)
+{
+    double since = 0.0;
+
+    for (int64_t i = 0;
+         (int)(atomic_load_explicit(&s->turn, memory_order_acquire)
+               - ranks.turn)
+         < 0;
+         i++)
+        if (i >= PROGRAM_SPINS)
+            mpi_pause(&since);
+}
+#endif
+
+/* Sends n[rank] floats, which lie at mpi_block(). Afterwards from[r] is the
+ * address of the n[r] floats of rank r. */
+static void mpi_exchange(const int *n, const float **from)
+{
+    int at[PROGRAM_RANKS], sum = 0;
+    MPI_Request request;
+
+#ifdef ATTN_ATOMICS
+    if (ranks.shared[0]) {
+        atomic_store_explicit(&ranks.shared[ranks.comm.rank]->turn, ranks.turn,
+                              memory_order_release);
+        for (int64_t r = 0; r < ranks.comm.ranks; r++) {
+            mpi_await(ranks.shared[r]);
+            from[r] = ranks.shared[r]->block[ranks.turn % PROGRAM_TURNS];
+        }
+        return;
+    }
+#endif
+    for (int64_t r = 0; r < ranks.comm.ranks; r++) {
+        at[r] = sum;
+        from[r] = ranks.received + sum;
+        sum += n[r];
+    }
+    MPI_Iallgatherv(ranks.sent, n[ranks.comm.rank], MPI_FLOAT, ranks.received,
+                    n, at, MPI_FLOAT, MPI_COMM_WORLD, &request);
+    mpi_wait(&request);
+}
+
+/* Returns the memory for the floats of the next exchange. A rank writes to a
+ * block again after PROGRAM_TURNS exchanges, when all others have read it. */
+static float *mpi_block(void)
+{
+    ranks.turn++;
+#ifdef ATTN_ATOMICS
+    if (ranks.shared[0])
+        return ranks.shared[ranks.comm.rank]->block[ranks.turn % PROGRAM_TURNS];
+#endif
+    return ranks.sent;
+}
+
+static void mpi_copy(float *to, int64_t ldt, const float *from, int64_t ldf,
+                     int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(to + i * ldt, from + i * ldf, (size_t)columns * sizeof *to);
+}
+
+/* Exchanges up to `most` of each rank's columns, from its column `at` on. */
+static void mpi_gather_block(float *y, int64_t ld, int64_t rows,
+                             const int64_t *first, int64_t at, int64_t most)
+{
+    const int64_t own = ranks.comm.rank;
+    const float *from[PROGRAM_RANKS];
+    int n[PROGRAM_RANKS];
+    int64_t columns[PROGRAM_RANKS];
+
+    for (int64_t r = 0; r < ranks.comm.ranks; r++) {
+        columns[r] = attn_min(attn_max(first[r + 1] - first[r] - at, 0), most);
+        n[r] = (int)(rows * columns[r]);
+    }
+    mpi_copy(mpi_block(), columns[own], y + first[own] + at, ld, rows,
+             columns[own]);
+    mpi_exchange(n, from);
+    for (int64_t r = 0; r < ranks.comm.ranks; r++)
+        if (r != own)
+            mpi_copy(y + first[r] + at, ld, from[r], columns[r], rows,
+                     columns[r]);
+}
+
+static void mpi_gather(void *with, float *y, int64_t ld, int64_t rows,
+                       const int64_t *first)
+{
+    int64_t widest = 1;
+
+    (void)with;
+    for (int64_t r = 0; r < ranks.comm.ranks; r++)
+        widest = attn_max(widest, first[r + 1] - first[r]);
+    const int64_t columns = attn_min(widest, PROGRAM_FLOATS);
+    const int64_t most = PROGRAM_FLOATS / columns;
+    for (int64_t i = 0; i < rows; i += most)
+        for (int64_t at = 0; at < widest; at += columns)
+            mpi_gather_block(y + i * ld, ld, attn_min(rows - i, most), first,
+                             at, columns);
+}
+
+/* ---- adding ---- */
+
+/* Combines n numbers of all ranks, which each has at mpi_block(). */
+static void mpi_combine(int32_t *sum, int64_t n, int64_t how)
+{
+    const float *from[PROGRAM_RANKS];
+    int all[PROGRAM_RANKS];
+    MPI_Request request;
+
+#ifdef ATTN_ATOMICS
+    if (ranks.shared[0]) {
+        mpi_exchange(all, from);
+        memcpy(sum, from[0], (size_t)n * sizeof *sum);
+        for (int64_t r = 1; r < ranks.comm.ranks; r++) {
+            const int32_t *x = (const void *)from[r];
+            for (int64_t i = 0; i < n; i++)
+                if (how == ATTN_SUM_INT32)
+                    sum[i] = (int32_t)((uint32_t)sum[i] + (uint32_t)x[i]);
+                else
+                    sum[i] = x[i] > sum[i] ? x[i] : sum[i];
+        }
+        return;
+    }
+#endif
+    (void)from;
+    (void)all;
+    MPI_Iallreduce(ranks.sent, sum, (int)n, MPI_INT32_T,
+                   how == ATTN_SUM_INT32 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD,
+                   &request);
+    mpi_wait(&request);
+}
+
+static void mpi_reduce(void *with, int64_t how, void *x, int64_t ld,
+                       int64_t rows, int64_t columns)
+{
+    const int64_t some = attn_min(columns, PROGRAM_FLOATS);
+    const int64_t most = PROGRAM_FLOATS / some;
+    float *y = x;
+
+    (void)with;
+    for (int64_t i = 0; i < rows; i += most)
+        for (int64_t at = 0; at < columns; at += some) {
+            const int64_t n = attn_min(rows - i, most);
+            const int64_t wide = attn_min(columns - at, some);
+            float *to = y + i * ld + at;
+            mpi_copy(mpi_block(), wide, to, ld, n, wide);
+            mpi_combine(ranks.sums, n * wide, how);
+            mpi_copy(to, ld, (const void *)ranks.sums, wide, n, wide);
+        }
+}
+
+/* ---- stdin ---- */
+
+static void mpi_broadcast(void *at, int64_t bytes)
+{
+    MPI_Request request;
+
+    MPI_Ibcast(at, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+    mpi_wait(&request);
+}
+
+/* Reads like read(). Returns -errno if that fails, or `most` + 1 if nothing
+ * came for a while. */
+static int64_t mpi_read_here(char *to, int64_t most)
+{
+    struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+    const int64_t while_ms = ranks.timeout * 250; /* a quarter of the limit */
+    ssize_t n;
+
+    if (poll(&in, 1, (int)attn_min(while_ms, 60000)) == 0)
+        return most + 1;
+    do
+        n = read(STDIN_FILENO, to, (size_t)most);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : (int64_t)n;
+}
+
+/* Reads stdin for all ranks: rank 0 reads, the others get the same bytes. */
+static int64_t mpi_read(char *to, int64_t most)
+{
+    int64_t n;
+
+    do {
+        if (ranks.comm.rank == 0)
+            n = mpi_read_here(to, most);
+        mpi_broadcast(&n, sizeof n);
+    } while (n > most); /* tells the others that rank 0 still waits */
+    if (n > 0)
+        mpi_broadcast(to, n);
+    if (n < 0)
+        errno = (int)-n;
+    return n < 0 ? -1 : n;
+}
+
+/* ---- begin, end ---- */
+
+/* Agrees on the largest of all ranks' values. */
+static uint64_t mpi_largest(uint64_t x)
+{
+    MPI_Request request;
+    uint64_t largest;
+
+    MPI_Iallreduce(&x, &largest, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD,
+                   &request);
+    mpi_wait(&request);
+    return largest;
+}
+
+static int mpi_same(uint64_t x)
+{
+    const uint64_t largest = mpi_largest(x), rest = mpi_largest(~x);
+
+    return largest == x && rest == ~x;
+}
+
+/* Makes output of all ranks but 0 go nowhere, because all have the same answers
+ * and messages. */
+static void mpi_hush(void)
+{
+    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    ranks.err = dup(STDERR_FILENO);
+    if (fd < 0)
+        return;
+    if (ranks.comm.rank > 0) {
+        dup2(fd, STDOUT_FILENO);
+        dup2(fd, STDERR_FILENO);
+    }
+    close(fd);
+}
+
+/* Prints why this rank failed, if it does not print all messages. */
+static void mpi_tell(const struct program *p)
+{
+    if (ranks.comm.rank > 0)
+        dprintf(ranks.err, "%s: error: rank %lld: %s\n", p->name,
+                (long long)ranks.comm.rank, p->why);
+}
+
+/* Starts MPI, which may wait for the other ranks. */
+static void mpi_init(int *argc, char ***argv)
+{
+    static const char option[] = "--rank-timeout=";
+
+    ranks.err = STDERR_FILENO;
+    ranks.timeout = 60;
+    for (int i = 1; i < *argc; i++) /* words are checked later */
+        if (strncmp((*argv)[i], option, sizeof option - 1) == 0)
+            ranks.timeout = attn_max(1, atoi((*argv)[i] + sizeof option - 1));
+    if (!attn_mpi_place(&ranks.comm.rank, &ranks.comm.ranks))
+        ranks.comm.rank = 0;
+    mpi_limit(1);
+    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &ranks.level);
+    mpi_limit(0);
+}
+
+static void program_mpi(struct program *p, int *argc, char ***argv)
+{
+    uint64_t words = 0;
+    int rank, n;
+
+    ranks.name = *argc > 0 ? (*argv)[0] : p->m->name;
+    mpi_init(argc, argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    ranks.comm.rank = rank;
+    ranks.comm.ranks = n;
+    ranks.comm.gather = mpi_gather;
+    ranks.comm.reduce = mpi_reduce;
+    mpi_hush();
+    for (int i = 1; i < *argc; i++)
+        words = attn_hash((*argv)[i], (int64_t)strlen((*argv)[i]) + 1, words);
+    if (!mpi_same(words))
+        program_fail(p, 2, "the ranks have different arguments");
+}
+
+/* Checks what the words of the command line do not say. */
+static void mpi_begin(struct program *p)
+{
+    const long long made = p->m->fixed_ranks;
+
+    ranks.timeout = p->rank_timeout;
+    if (ranks.comm.ranks != made)
+        program_fail(p, 2,
+                     "this program needs %lld ranks, not %lld: run mpirun -n "
+                     "%lld %s",
+                     made, (long long)ranks.comm.ranks, made, p->name);
+    else if (p->threads > 1 && ranks.level < MPI_THREAD_FUNNELED)
+        program_fail(p, 2,
+                     "--threads %lld: this MPI has no MPI_THREAD_FUNNELED",
+                     (long long)p->threads);
+    else if (p->input && ranks.comm.rank == 0) {
+        const int fd = open(p->input, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
+            program_fail(p, 4, "%s: cannot open: %s", p->input,
+                         strerror(errno));
+        if (fd >= 0)
+            close(fd);
+    }
+}
+
+/* Makes memory that the ranks share, if they are on one machine. */
+static void mpi_share(const struct program *p)
+{
+#ifdef ATTN_ATOMICS
+    MPI_Comm here;
+    int n;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                        &here);
+    MPI_Comm_size(here, &n);
+    if (mpi_same((uint64_t)n) && n == ranks.comm.ranks && !p->collectives) {
+        void *own;
+        MPI_Win_allocate_shared(sizeof *ranks.shared[0] + PROGRAM_ALIGN, 1,
+                                MPI_INFO_NULL, MPI_COMM_WORLD, &own,
+                                &ranks.window);
+        MPI_Win_lock_all(MPI_MODE_NOCHECK, ranks.window);
+        for (int r = 0; r < n; r++) {
+            MPI_Aint bytes;
+            int unit;
+            char *at;
+            MPI_Win_shared_query(ranks.window, r, &bytes, &unit, (void *)&at);
+            at += -(uintptr_t)at % PROGRAM_ALIGN;
+            ranks.shared[r] = (void *)at;
+        }
+        atomic_store(&ranks.shared[ranks.comm.rank]->turn, 0);
+    }
+    MPI_Comm_free(&here);
+#endif
+    (void)p;
+}
+
+/* Compares the models and the weights of the ranks. */
+static void mpi_compare(struct program *p)
+{
+    struct attn_packed_header h;
+    const uint64_t version = attn_hash(PROGRAM_ATTNC, sizeof PROGRAM_ATTNC, 0);
+
+    memcpy(&h, p->file, sizeof h);
+    const int same_weights = mpi_same(h.contents) & mpi_same(h.hash);
+    const int same_program = mpi_same(p->m->spec_hash) & mpi_same(version);
+    if (!same_program)
+        program_fail(p, 2, "the ranks are different programs");
+    else if (!same_weights)
+        program_fail(p, 3, "%s: the ranks have different weights",
+                     p->path ? p->path : p->m->name);
+}
+
+/* Ends all ranks if one has failed; the first of these says why. */
+static void mpi_agree(struct program *p)
+{
+    const uint64_t none = PROGRAM_RANKS;
+    const uint64_t own = p->status ? (uint64_t)ranks.comm.rank : none;
+    const uint64_t first = none - mpi_largest(none - own);
+    const int status = (int)mpi_largest((uint64_t)p->status);
+
+    if (first == own && p->status != 0)
+        mpi_tell(p);
+    p->status = status;
+    ranks.ended = status != 0;
+}
+
+/* Takes memory to send and to receive, shared by all ranks if possible. */
+static void mpi_room(struct program *p)
+{
+    const int64_t bytes = PROGRAM_FLOATS * (int64_t)sizeof(float);
+    int shared = 0;
+
+    mpi_limit(1);
+    mpi_share(p);
+    mpi_limit(0);
+    ranks.sums = malloc((size_t)bytes);
+#ifdef ATTN_ATOMICS
+    shared = ranks.shared[0] != 0;
+#endif
+    if (!shared) {
+        ranks.sent = malloc((size_t)bytes);
+        ranks.received = malloc((size_t)(bytes * ranks.comm.ranks));
+    }
+    if (!ranks.sums || (!shared && (!ranks.sent || !ranks.received)))
+        program_fail(p, 5, "out of memory for what the ranks exchange");
+}
+
+/* Prepares the ranks for the first call. */
+static void mpi_ready(struct program *p)
+{
+    mpi_agree(p);
+    if (p->status == 0)
+        mpi_compare(p);
+    if (p->status != 0)
+        return;
+    mpi_room(p);
+    mpi_agree(p);
+    p->divided = p->parallel ? *p->parallel : (struct attn_parallel){ 0 };
+    p->divided.comm = &ranks.comm;
+    p->parallel = &p->divided;
+    p->in.read = mpi_read;
+    /* the hash of the weights was read from all pages, but a rank needs few */
+    if (p->path && p->bytes > 0)
+        madvise((void *)(uintptr_t)p->file, (size_t)p->bytes, MADV_DONTNEED);
+}
+
+/* Ends MPI. A rank that failed alone, because memory or its output ended, ends
+ * all others, which wait for it. */
+static void mpi_end(struct program *p)
+{
+    if (p->status > 3 && !ranks.ended) {
+        mpi_tell(p);
+        mpi_abort(p->status);
+    }
+    p->status = (int)mpi_largest((uint64_t)p->status);
+    mpi_limit(1);
+#ifdef ATTN_ATOMICS
+    if (ranks.shared[0]) {
+        MPI_Win_unlock_all(ranks.window);
+        MPI_Win_free(&ranks.window);
+    }
+#endif
+    free(ranks.sums);
+    free(ranks.sent);
+    free(ranks.received);
+    MPI_Finalize();
+}
