@@ -10411,7 +10411,8 @@ static void score_answer(struct program *p, const struct score_pair *x)
         const int bad = p->bad[p->parts];
         score_print(p, &x[p->parts], bad ? NULL : scores);
         putchar('\n');
-        scores += bad ? 0 : x[p->parts].target_n;
+        if (!bad && scores)
+            scores += x[p->parts].target_n;
     }
 }
 
