@@ -2478,8 +2478,8 @@ static void bind_weights(void *bound, const void *packed)
 
 /* ----------------------------------------------------- a compiled model --- */
 
-#ifndef ATTN_MODEL_3
-#define ATTN_MODEL_3
+#ifndef ATTN_MODEL_4
+#define ATTN_MODEL_4
 
 enum {
     ATTN_ENCODER_DECODER = 0,
@@ -2546,6 +2546,7 @@ struct attn_model {
     float (*log_sum_exp)(const float *x, int64_t n);
     const void *(*embedded)(int64_t *bytes);
     void (*options)(struct attn_search_options *o);
+    int64_t (*amx_allowed)(void);
 };
 
 #endif
@@ -9802,6 +9803,10 @@ static void program_weights(struct program *p)
         program_fail(p, 3, "%s: %s", p->path ? p->path : p->m->name, wrong);
         return;
     }
+    if (p->m->amx_allowed && !p->m->amx_allowed() && !p->quiet)
+        program_warn(p,
+                     "the system does not let this process use AMX: products "
+                     "take longer, with the same bits");
     memcpy(&h, p->file, sizeof h);
     p->source.size = p->m->source_vocab;
     p->target.size = p->m->target_vocab;

@@ -1952,8 +1952,8 @@ static void bind_weights(void *bound, const void *packed)
 
 /* ----------------------------------------------------- a compiled model --- */
 
-#ifndef ATTN_MODEL_3
-#define ATTN_MODEL_3
+#ifndef ATTN_MODEL_4
+#define ATTN_MODEL_4
 
 enum {
     ATTN_ENCODER_DECODER = 0,
@@ -2020,6 +2020,7 @@ struct attn_model {
     float (*log_sum_exp)(const float *x, int64_t n);
     const void *(*embedded)(int64_t *bytes);
     void (*options)(struct attn_search_options *o);
+    int64_t (*amx_allowed)(void);
 };
 
 #endif

@@ -111,7 +111,8 @@ typedef enum {
     ElemI32,
     ElemQ8, /* rows that an Arithmetic reads, in its order */
     ElemQ15,
-    ElemBf16Row
+    ElemBf16DpRow,
+    ElemBf16AmxRow
 } Elem;
 Dtype elem_dtype(Elem e); /* DtypeF32 for types that are not weight formats */
 /* Convert between the element type of a product's activations and the product's

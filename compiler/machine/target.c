@@ -472,6 +472,8 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
                    .row_block = RowBlock,
                    .part_work = PartWork };
     t->pairs = target_has(t, "avx512bf16") && r->maker == CpuAmd;
+    t->amx = target_has(t, "avx512bf16") && r->maker == CpuIntel
+          && t->width > 1;
     default_tile(t, isa);
     tall_tile(t, isa);
     small_m_tile(t, isa);

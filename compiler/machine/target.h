@@ -25,6 +25,8 @@ typedef struct {                 /* a target of code generation */
                                   * features: "maddubs", "dotprod", "plain" */
     bool pairs; /* an instruction sums two products of bf16 faster than FMAs: on
                  * AMD's cores, not on Intel's */
+    bool amx;   /* has AMX, if the system allows it: on Intel's servers since
+                   Sapphire Rapids */
     const char *guard;        /* preprocessor condition that is true if
                                  instructions are missing; NULL: none */
     const char *const *needs; /* features of the instruction set, e.g. "avx2" */

@@ -469,6 +469,7 @@ const ModelGate arithmetic_gates[Arithmetics] = {
     [ArithmeticInt8] = { 4, 0.1, 2 },
     [ArithmeticInt15] = { 0.02, 1e-6, 1e-5 },
     [ArithmeticBf16Dp] = { 0.5, 1e-2, 1e-2 },
+    [ArithmeticBf16Amx] = { 0.5, 1e-2, 1e-2 },
 };
 const ModelGate rounding_gates[Dtypes] = {
 #define GATE(...) { __VA_ARGS__ }

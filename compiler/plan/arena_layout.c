@@ -298,6 +298,22 @@ AffineSize value_floats(const Plan *p, int node)
     return size;
 }
 
+/* Returns the floats behind the last slot that AMX reads with it, because it
+ * reads 16 rows at a time. */
+static int64_t rows_read_over(const Plan *p, Entry entry)
+{
+    int64_t most = 0;
+    for (int o = 0; o < p->order.n && p->target.amx; o++) {
+        const int node = p->order.at[o];
+        const bool rounded = elem_arithmetic(node_at(p, node)->type.elem)
+                          != ArithmeticF32;
+        if (rounded && node_at(p, node)->entry == entry
+            && p->value[node].stride > most)
+            most = p->value[node].stride;
+    }
+    return 15 * most;
+}
+
 static void place_slots(Plan *p)
 {
     for (int e = EntryEncode; e <= EntryDecode; e++) {
@@ -313,6 +329,7 @@ static void place_slots(Plan *p)
             at.sequences += size.sequences;
             at.parts += size.parts;
         }
+        at.c0 += rows_read_over(p, (Entry)e);
         at.parts += p->scratch;
         at.sequences += p->scan[e];
         p->arena[e] = at;

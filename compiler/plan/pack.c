@@ -7,6 +7,8 @@
  */
 #include "plan/plan_parts.h"
 
+#include "spec/arithmetic.h"
+
 #include <string.h>
 
 #include <xxhash.h>
@@ -344,7 +346,8 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
                     .dtype = b->dtype,
                     .scale = (float)scale,
                     .scaled = scale < 1 || scale > 1,
-                    .flushed = p->g->spec->arithmetic == ArithmeticBf16Dp
+                    .flushed = row_formats[p->g->spec->arithmetic].groups
+                                == DtypeBf16
                             && b->dtype == DtypeBf16 };
     if (b->layout == PackVector) {
         it.rows = 1;

@@ -101,6 +101,7 @@ static Arithmetic arithmetic_of(const char *epilogue)
     return !strncmp(epilogue, "dot2", 4) ? ArithmeticInt15
          : !strncmp(epilogue, "dot", 3)  ? ArithmeticInt8
          : !strncmp(epilogue, "dp", 2)   ? ArithmeticBf16Dp
+         : !strncmp(epilogue, "amx", 3)  ? ArithmeticBf16Amx
                                          : ArithmeticF32;
 }
 

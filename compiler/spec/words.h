@@ -122,6 +122,7 @@ typedef enum {
     ArithmeticInt8,
     ArithmeticInt15,
     ArithmeticBf16Dp,
+    ArithmeticBf16Amx,
     Arithmetics
 } Arithmetic;
 

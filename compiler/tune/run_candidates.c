@@ -71,6 +71,7 @@ typedef struct {
     const struct attn_parallel *parallel;
     float *x, *y, *bias, *residual, *scratch;
     int32_t *page;
+    int64_t amx;              /* 1: products may use AMX */
     int64_t ldx, ldy, floats; /* strides of x and y in elements; floats in y */
     int64_t next;             /* next place in the rotating buffer */
     int64_t repeats[8];       /* calls per reading, by size; 0: unknown */
@@ -188,11 +189,24 @@ static float *random_floats(Arena *a, int64_t n, uint64_t state)
     return x;
 }
 
-/* True if the rows of x are quantised; their stride is then in bytes. */
-static bool in_integers(const CostModel *m)
+/* Returns the format of the rows of x. */
+static const RowFormat *rows_format(const CostModel *m)
 {
     const Node *x = node_at(m->plan, task_node(m)->in[0]);
-    return elem_arithmetic(x->type.elem) != ArithmeticF32;
+    return &row_formats[elem_arithmetic(x->type.elem)];
+}
+
+static bool in_floats(const CostModel *m)
+{
+    return !rows_format(m)->kernel;
+}
+
+static int64_t amx_is_allowed(const Target *t)
+{
+    int64_t (*allowed)(void);
+    void *at = t->amx ? kernel_find(t, "amx_allowed") : NULL;
+    memcpy(&allowed, &at, sizeof at);
+    return at && allowed();
 }
 
 /* Writes packed weights to the first place of the buffer, with which results
@@ -226,8 +240,7 @@ static void quantize_x(const TaskRun *r, int64_t rows)
     typedef void Quantize(uint8_t *, int64_t, const float *, int64_t, int64_t,
                           int64_t, int64_t);
     const int64_t k = r->m->shape.k;
-    const Node *x = node_at(r->m->plan, task_node(r->m)->in[0]);
-    const RowFormat *f = &row_formats[elem_arithmetic(x->type.elem)];
+    const RowFormat *f = rows_format(r->m);
     void *at = kernel_find(&r->m->plan->target, f->kernel);
     Quantize *quantize;
     memcpy(&quantize, &at, sizeof at);
@@ -244,8 +257,9 @@ static bool run_begin(void *with, Fault *why)
     const Plan *p = m->plan;
     const int64_t rows = m->all_rows + 16;
     const Node *n = task_node(m);
-    r->ldx = is_attention(m) || in_integers(m) ? p->value[n->in[0]].stride
-                                               : row_stride(s->k);
+    r->ldx = is_attention(m) || !in_floats(m) ? p->value[n->in[0]].stride
+                                              : row_stride(s->k);
+    r->amx = amx_is_allowed(&p->target);
     r->ldy = is_attention(m) ? p->value[m->task->node].stride
                              : row_stride(s->n);
     if (r->ldx < s->d_k)
@@ -256,7 +270,7 @@ static bool run_begin(void *with, Fault *why)
     r->x = random_floats(r->arena, rows * r->ldx, 11);
     if (!is_attention(m))
         pack_weights(r);
-    if (!is_attention(m) && in_integers(m))
+    if (!is_attention(m) && !in_floats(m))
         quantize_x(r, rows);
     r->y = random_floats(r->arena, r->floats, 12);
     r->bias = random_floats(r->arena, width, 13);
@@ -308,11 +322,11 @@ static void call_product(const TaskCall *c, int64_t part)
     float *y = r->y + row * r->ldy;
     void *const at[] = { r->x + row * r->ldx, w, s->bias ? r->bias : NULL, y,
                          s->residual ? r->residual + row * r->ldy : NULL };
-    const int64_t ldx = in_integers(r->m) ? r->ldx * (int64_t)sizeof(float)
-                                          : r->ldx;
+    const int64_t ldx = r->ldx * (int64_t)sizeof(float)
+                      / rows_format(r->m)->bytes;
     if (from < to)
         r->call[c->candidate](at, (int64_t[]){ c->size->rows, from, to, ldx,
-                                               r->ldy, r->ldy });
+                                               r->ldy, r->ldy, r->amx });
 }
 
 static void call_attention(const TaskCall *c, int64_t part)

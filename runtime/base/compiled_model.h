@@ -1,7 +1,7 @@
 /* compiled_model.h: a compiled model (its kind, sizes and functions), and the
  * errors that all functions return. */
-#ifndef ATTN_MODEL_3
-#define ATTN_MODEL_3
+#ifndef ATTN_MODEL_4
+#define ATTN_MODEL_4
 
 #include "batch.h"
 
@@ -99,6 +99,9 @@ struct attn_model {
      * the spec asks for */
     const void *(*embedded)(int64_t *bytes);
     void (*options)(struct attn_search_options *o);
+    /* asks the system for AMX; returns 0 if this process may not use it. NULL:
+     * no product does */
+    int64_t (*amx_allowed)(void);
 };
 
 #endif

@@ -104,6 +104,10 @@ static void program_weights(struct program *p)
         program_fail(p, 3, "%s: %s", p->path ? p->path : p->m->name, wrong);
         return;
     }
+    if (p->m->amx_allowed && !p->m->amx_allowed() && !p->quiet)
+        program_warn(p,
+                     "the system does not let this process use AMX: products "
+                     "take longer, with the same bits");
     memcpy(&h, p->file, sizeof h);
 #if ATTN_HAS_TEXT
     p->source.block = attn_vocab(p->m, p->file, 0);

@@ -15,8 +15,8 @@
 #include "support/skip.h"
 
 enum {
-    MostK = 70,
-    Stride = 72,
+    MostK = 96,
+    Stride = 104,
     Wide = 64,
     High = 16,
     C = 80,
@@ -56,6 +56,17 @@ static TileKey tiles[] = {
       .epilogue = EpAccumulate,
       .dtype = DtypeBf16,
       .arithmetic = ArithmeticBf16Dp },
+    { .mr = 3, .nr = 64, .dtype = DtypeBf16, .arithmetic = ArithmeticBf16Amx },
+    { .mr = 6,
+      .nr = 16,
+      .epilogue = EpBias | EpPrefetch,
+      .dtype = DtypeBf16,
+      .arithmetic = ArithmeticBf16Amx },
+    { .mr = 2,
+      .nr = 32,
+      .epilogue = EpAccumulate,
+      .dtype = DtypeBf16,
+      .arithmetic = ArithmeticBf16Amx },
     { .mr = 8, .nr = 32, .epilogue = EpPrefetch },
     { .mr = 5, .nr = 16, .epilogue = EpPrefetch },
     { .mr = 6, .nr = 32, .epilogue = EpPrefetch, .dtype = DtypeBf16 },
@@ -80,10 +91,10 @@ static float *b_at(int64_t depth, int64_t k, int64_t j)
     return &b[j / 16 * depth * 16 + k * 16 + j % 16];
 }
 
-/* Returns the bf16 numbers of a column of a panel: an even number. */
+/* Returns the bf16 numbers of a column of a panel: groups of 32. */
 static int64_t column_bf16(int64_t depth)
 {
-    return depth + depth % 2;
+    return dtype_stored(DtypeBf16, depth);
 }
 
 static float activated(const Lab *l, Activation act, float x)
@@ -97,17 +108,34 @@ static float activated(const Lab *l, Activation act, float x)
     return x;
 }
 
+/* Returns x plus a row of A times a column of B, by definition. */
+static float product(int64_t depth, int64_t i, int64_t j, float x,
+                     Arithmetic by)
+{
+    const int64_t block = by == ArithmeticBf16Amx ? 32
+                        : by == ArithmeticBf16Dp  ? 2
+                                                  : 1;
+    for (int64_t k = 0; k < depth; k += block) {
+        float of[2] = { 0, 0 }, *const sum = block == 32 ? of : &x;
+        for (int64_t n = 0; n < block; n++) {
+            const int64_t at = k + (block == 2 ? 1 - n : n);
+            if (at < depth)
+                sum[block == 32 ? n % 2 : 0] =
+                    fmaf(a[i * Stride + at], *b_at(depth, at, j),
+                         sum[block == 32 ? n % 2 : 0]);
+        }
+        if (block == 32)
+            x += of[0] + of[1];
+    }
+    return x;
+}
+
 /* Computes one output by definition. Applies only the epilogue's own bits; for
  * EpAny, `parts` selects them. */
 static float expected(const Lab *l, int64_t depth, int64_t i, int64_t j,
-                      float start, int parts, Activation act, bool dp)
+                      float start, int parts, Activation act, Arithmetic by)
 {
-    float x = start;
-    for (int64_t n = 0; n < depth + depth % 2; n++) {
-        const int64_t k = dp ? n ^ 1 : n; /* the second of two is first */
-        if (k < depth)
-            x = fmaf(a[i * Stride + k], *b_at(depth, k, j), x);
-    }
+    float x = product(depth, i, j, start, by);
     if (parts & EpBias)
         x += bias[j];
     if (parts & EpAct)
@@ -133,6 +161,7 @@ static void check_block(const char *who, const char *tile, int64_t depth)
  * panels, two k side by side. */
 static void round_b(int64_t depth)
 {
+    memset(b_bf16, 0, sizeof b_bf16);
     for (int64_t k = 0; k < depth; k++)
         for (int64_t j = 0; j < Wide; j++) {
             const uint16_t near = bf16_of(*b_at(depth, k, j));
@@ -162,8 +191,8 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
     key.prebuilt = !l->object;
     lab_call_tile(l, key,
                   (int64_t[]){
-                      key.arithmetic == ArithmeticBf16Dp ? (int64_t)a_bf16
-                                                         : (int64_t)a,
+                      key.arithmetic == ArithmeticF32 ? (int64_t)a
+                                                      : (int64_t)a_bf16,
                       Stride, (int64_t)panels, column * 16, depth, (int64_t)c,
                       C, parts & EpBias ? (int64_t)bias : 0,
                       parts & EpResidual ? (int64_t)residual : 0, C,
@@ -175,8 +204,7 @@ static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
 {
     if (key.dtype == DtypeBf16)
         round_b(depth);
-    const bool dp = key.arithmetic == ArithmeticBf16Dp;
-    if (dp)
+    if (key.arithmetic != ArithmeticF32)
         round_a(depth);
     const bool from_c = key.epilogue & EpAccumulate;
     lab_guard(c, (High + 1) * C);
@@ -186,7 +214,8 @@ static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
             const float start = from_c ? (float)(i - j) * 0.5f : 0.0f;
             if (from_c)
                 c[i * C + j] = start;
-            want[i * C + j] = expected(l, depth, i, j, start, parts, act, dp);
+            want[i * C + j] = expected(l, depth, i, j, start, parts, act,
+                                       key.arithmetic);
         }
     call_tile(l, key, parts, act, depth);
     check_block(l->name, tile_name(lab_arena, key), depth);
@@ -239,6 +268,8 @@ static void test_prebuilt_tiles(void **state)
                 run_tile(&lab[i], key, Full, ActSilu, 7);
                 key.arithmetic = ArithmeticBf16Dp;
                 run_tile(&lab[i], key, Full, ActSilu, 7);
+                key.arithmetic = ArithmeticBf16Amx;
+                run_tile(&lab[i], key, Full, ActSilu, 67);
                 key.arithmetic = ArithmeticF32;
                 key.dtype = DtypeF32;
                 run_tile(&lab[i], key, Full, ActRelu, 67);
@@ -261,7 +292,7 @@ static void test_integers(void **state)
             for (int64_t k = 0; k < 67; k++)
                 sum += (int64_t)a[i * Stride + k] * (int64_t)*b_at(67, k, j);
             const float got = expected(&lab[0], 67, i, j, 0.0f, 0, ActNone,
-                                       false);
+                                       ArithmeticF32);
             assert_true(got == (float)sum);
         }
     for (int i = 0; i < n_labs; i++)

@@ -403,7 +403,7 @@ def dtypes(d, s):
     if form.startswith("int") and d.often(0.4):
         s["arithmetic"] = d.choice(["int8", "int15"])
     if form == "bf16" and d.often(0.4):
-        s["arithmetic"] = "bf16_dp"
+        s["arithmetic"] = d.choice(["bf16_dp", "bf16_amx"])
     side = "decoder" if s["kind"] == "decoder" else "encoder"
     if s["kind"] != "attention" and "layers" not in s and d.often(0.4):
         s["dtype"] = {"default": form, side + ".0": d.choice(

@@ -141,7 +141,7 @@ class Weights:
 
     def rows(self, name, x):
         """x, rounded to what products compute with: bf16, or integers."""
-        if self.arithmetic == "bf16_dp" and self.form(name) == "bf16":
+        if self.arithmetic.startswith("bf16_") and self.form(name) == "bf16":
             step = 2.0 ** (np.frexp(x)[1] - 8)
             return np.rint(x / step) * step
         if self.arithmetic == "f32" or not self.form(name).startswith("int"):

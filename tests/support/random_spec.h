@@ -86,7 +86,7 @@ static inline void random_dtype(RandomSpec *r)
     if (*word == 'i')
         say(r, "arithmetic", arithmetic[pick(r, 3)]);
     if (*word == 'b' && coin(r))
-        say(r, "arithmetic", "bf16_dp");
+        say(r, "arithmetic", coin(r) ? "bf16_dp" : "bf16_amx");
     const bool has_key = !r->matrix || *r->matrix;
     if (has_key && r->kind != KindAttention && pick(r, 6) == 0)
         word = arena_printf(r->arena, "{default: %s, %s: %s}", word, key,

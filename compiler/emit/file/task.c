@@ -25,8 +25,9 @@ static void product_call(Gen *g, Emit *e, const Task *t)
     const Epilogue ep = epilogue_of(g->p, t->node);
     put_call(e, need_matmul(g, t->node),
              arena_printf(
-                 g->a, "n[0], n[1], n[2], at[0], n[3], at[1]%s, at[3], n[4]%s",
-                 ep.parts & EpBias ? ", at[2]" : "",
+                 g->a,
+                 "%sn[0], n[1], n[2], at[0], n[3], at[1]%s, at[3], n[4]%s",
+                 amx_argument(g, t->node), ep.parts & EpBias ? ", at[2]" : "",
                  ep.parts & EpResidual ? ", at[4], n[5]" : ""),
              ";");
 }

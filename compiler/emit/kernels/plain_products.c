@@ -254,6 +254,29 @@ static void matmul_bf16_dp(float *y, const uint16_t *x, const uint16_t *w,
         }
 }
 
+//: kernel matmul_bf16_amx needs: widen
+/* Computes y = x W^T; of every 32 products, the even ones and the odd ones have
+ * a sum each. */
+static void matmul_bf16_amx(float *y, const uint16_t *x, const uint16_t *w,
+                            int rows, int d_in, int d_out)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d_out; j++) {
+            const uint16_t *x_i = x + i * d_in;
+            const uint16_t *w_j = w + (size_t)j * d_in;
+            float sum = 0.0f;
+
+            for (int k = 0; k < d_in;) {
+                float of[2] = { 0.0f, 0.0f };
+
+                for (int n = 0; n < 32 && k < d_in; n++, k++)
+                    of[n % 2] = fmaf(widen(x_i[k]), widen(w_j[k]), of[n % 2]);
+                sum += of[0] + of[1];
+            }
+            y[i * d_out + j] = sum;
+        }
+}
+
 //: kernel matmul_int8_int8
 /* Computes y = x W^T by exact sums of integers. Rows of x and W have scales. */
 static void matmul_int8_int8(float *y, const int8_t *x, const float *x_scale,

@@ -71,6 +71,32 @@ INLINE void bf16_dp(tile_sums sum, int mr, int nr, int does,
     (void)does;
 }
 
+//: bf16_amx needs: tile_sums v_fma widen1
+/* Adds 32 products at a time: the sum of the even ones and that of the odd. */
+INLINE float sum_of_32(const uint16_t *x, const uint16_t *w)
+{
+    float even = 0.0f, odd = 0.0f;
+    for (int64_t k = 0; k < 32; k += 2) {
+        even = v_fma(widen1(x[k]), widen1(w[k * 16]), even);
+        odd = v_fma(widen1(x[k + 1]), widen1(w[k * 16 + 1]), odd);
+    }
+    return even + odd;
+}
+
+INLINE void bf16_amx(tile_sums sum, int mr, int nr, int does,
+                     const struct tile_operands *of)
+{
+    const uint16_t *a = (const uint16_t *)of->a;
+    const uint16_t *b = (const uint16_t *)of->b;
+    for (int64_t j = 0; j < nr; j++) {
+        const uint16_t *w = b + j / 16 * of->ldb + j % 16 * 2;
+        for (int64_t i = 0; i < mr; i++)
+            for (int64_t k = 0; k < of->k; k += 32)
+                sum[i][j] += sum_of_32(a + i * of->lda + k, w + k * 16);
+    }
+    (void)does;
+}
+
 //: tile_number
 /* Returns number k of a column of a panel of integers. */
 typedef int32_t tile_number(const void *panel, int64_t k, int64_t column);

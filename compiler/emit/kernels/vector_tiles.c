@@ -110,9 +110,12 @@ INLINE void f32_products(tile_sums sum, int mr, int nr, int does,
 }
 
 //: v_pairs needs: v
-/* Two bf16 numbers of each of W columns, in memory. A bf16 number is the upper
- * half of a float. */
+/* Two bf16 numbers of each of W columns, in memory. */
 typedef uint32_t v_pairs __attribute__((vector_size(4 * W), may_alias));
+
+//: bf16_read needs: v_pairs
+/* Return the first and the second of two numbers. A bf16 number is the upper
+ * half of a float. */
 INLINE v bf16_first(const void *b, int64_t at)
 {
     return (v)(*(const v_pairs *)((const char *)b + at * 4) << 16);
@@ -124,7 +127,7 @@ INLINE v bf16_second(const void *b, int64_t at)
                & 0xffff0000u);
 }
 
-//: bf16_products needs: ROLLED float_step tile_fetch v_pairs
+//: bf16_products needs: ROLLED float_step tile_fetch bf16_read
 INLINE void bf16_products(tile_sums sum, int mr, int nr, int does,
                           const struct tile_operands *of)
 {
@@ -173,6 +176,56 @@ INLINE void bf16_dp(tile_sums sum, int mr, int nr, int does,
         row_dp(sum[i], nr, v_pair(a + i * of->lda), w);
         EACH_ROW(ROW_DP)
         a += 2;
+    }
+}
+
+//: bf16_amx needs: ROLLED tile_start tile_fetch bf16_read float_step widen1
+/* Adds 32 products at a time: the sum of the even ones and that of the odd. */
+INLINE void bf16_step(tile_sums sum, int mr, int nr, tile_read *read,
+                      const struct tile_operands *of, const uint16_t *a,
+                      const void *b)
+{
+    v w[TileVectors];
+#define READ_BF16(j)                                                           \
+    if (nr > j * W)                                                            \
+        w[j] = read(b, vector_at(j, of->ldb / 2));
+    EACH_VECTOR(READ_BF16)
+#define ADD_BF16(i)                                                            \
+    if (mr > i)                                                                \
+        row_add(sum[i], nr, v_splat(widen1(a[i * of->lda])), w);
+    EACH_ROW(ADD_BF16)
+}
+
+INLINE void row_both(v *sum, int nr, const v *even, const v *odd)
+{
+#define ADD_BOTH(j)                                                            \
+    if (nr > j * W)                                                            \
+        sum[j] += even[j] + odd[j];
+    EACH_VECTOR(ADD_BOTH)
+}
+
+INLINE void bf16_amx(tile_sums sum, int mr, int nr, int does,
+                     const struct tile_operands *of)
+{
+    const char *b = (const char *)of->b, *next = (const char *)of->next;
+    const char *const end = b + (of->k + 31) / 32 * 1024;
+    const uint16_t *a = (const uint16_t *)of->a;
+    tile_sums even, odd;
+    while (b < end) {
+        const char *const block = b + 1024;
+        tile_start(even, mr, nr, 0, 0, 0, 0);
+        tile_start(odd, mr, nr, 0, 0, 0, 0);
+        ROLLED
+        for (; b < block; b += 64) {
+            next = tile_fetch(mr, nr, does, next, of->ldb * 2, of->ahead * 2);
+            bf16_step(even, mr, nr, bf16_first, of, a, b);
+            bf16_step(odd, mr, nr, bf16_second, of, a + 1, b);
+            a += 2;
+        }
+#define ROW_BOTH(i)                                                            \
+    if (mr > i)                                                                \
+        row_both(sum[i], nr, even[i], odd[i]);
+        EACH_ROW(ROW_BOTH)
     }
 }
 

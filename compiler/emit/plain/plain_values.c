@@ -75,8 +75,9 @@ void plain_source_rows(Plain *p)
 }
 
 static const char *const elem_type[] = {
-    [ElemF32] = "float",   [ElemI32] = "int",          [ElemQ8] = "int8_t",
-    [ElemQ15] = "int16_t", [ElemBf16Row] = "uint16_t",
+    [ElemF32] = "float",          [ElemI32] = "int",
+    [ElemQ8] = "int8_t",          [ElemQ15] = "int16_t",
+    [ElemBf16DpRow] = "uint16_t", [ElemBf16AmxRow] = "uint16_t",
 };
 
 void emit_plain_state(Plain *p, Emit *e)

@@ -34,6 +34,7 @@ typedef struct { /* the loop nests of a product, for many rows and for few */
     const Tiling *small; /* tiling for small M; NULL: M is never small */
     Product copied;
     Tiling copied_by, fixed_by;
+    bool amx;            /* many rows may be multiplied by AMX */
     bool copies, always; /* `copies`: blocks taller than one tile multiply by
                           * unpacked weights; `always`: so do all products that
                           * are not small-M */
@@ -44,10 +45,12 @@ typedef struct { /* the loop nests of a product, for many rows and for few */
 /* Returns the number of rows of a product if it is constant; otherwise 0. */
 static int64_t known_rows(const Gen *g, const Node *n)
 {
+    const Arithmetic a = elem_arithmetic(node_at(g->p, n->in[0])->type.elem);
     const int64_t rows = plan_rows(g->p, row_sym(n->type));
     const bool known = g->undivided && is_product(n) && rows <= SumRows
                     && row_times(n->type) == 1;
     return known && !dtype_is_integer(dtype_of(node_at(g->p, n->in[1])->type))
+                && !(g->p->target.amx && a == ArithmeticBf16Amx)
              ? rows
              : 0;
 }
@@ -79,6 +82,7 @@ static void find_nests(Gen *g, int node, Nests *n)
         if (n->small && rows >= n->small->small_m)
             n->small = NULL;
     }
+    n->amx = amx_multiplies(g, node);
     n->p.least = n->small && n->small->small_m > 1 ? n->small->small_m : 1;
     n->copies = copied_product(g, &n->p, &n->copied, &n->copied_by);
     n->always = n->copies && n->small && n->small->small_m > n->copied_by.mr;
@@ -101,12 +105,12 @@ static const char *product_arguments(Gen *g, const Product *p)
                         p->ep.parts & EpResidual ? "r, ldr" : "0, 0");
 }
 
-static void put_nest(Gen *g, const char *nest, const char *tables,
+/* `shape` is "&s" and the tables of tiles. */
+static void put_nest(Gen *g, const char *nest, const char *shape,
                      const Product *p)
 {
     put_call(g->shapes, use_kernel(g->kernels, nest),
-             arena_printf(g->a, "&s, %s, %s", tables, product_arguments(g, p)),
-             ";");
+             arena_printf(g->a, "%s, %s", shape, product_arguments(g, p)), ";");
 }
 
 static Shape shape_of_nests(const Nests *n)
@@ -120,22 +124,6 @@ static Shape shape_of_nests(const Nests *n)
                     .rows = is_blocked(p) ? SumRows : 0,
                     .columns = is_blocked(p) ? SumColumns : 0,
                     .ep = p->ep };
-}
-
-/* Emits the shape of the product with copies. Returns its name. */
-static const char *put_copied_shape(Gen *g, const Product *c)
-{
-    const char *copy = arena_printf(g->a, "%s_%s",
-                                    c->ep.wide ? "widen" : "unpack",
-                                    dtype_word[c->from]);
-    put_shape(g, "copied",
-              &(Shape){ .tiles = c->t,
-                        .column = c->column,
-                        .rows = c->rows,
-                        .copy = use_kernel(g->kernels, copy),
-                        .row_bytes = c->line,
-                        .ep = c->ep });
-    return "copied";
 }
 
 /* Emits the function for many rows, which multiplies by copies of the
@@ -152,16 +140,17 @@ static void emit_copied(Gen *g, const Nests *n)
                         "panels and rows once. */\n"
                       : "/* Computes the product below for many rows: unpacks "
                         "each panel once. */\n");
-    matmul_prototype(g, arena_printf(g->a, "copied%s", n->shape), 0, n->p.ep);
+    matmul_prototype(g, arena_printf(g->a, "copied%s", n->shape), 0, n->p.ep,
+                     false);
     put(e, "{\n");
-    s.copied = put_copied_shape(g, c);
+    s.copied = put_copied_shape(g, "copied", c);
     put_shape(g, "s", &s);
     put_tables(g, "of", c->t, widths_of(c),
                heights_for(c->t, c->ep.wide ? 1 : c->least), c->ep);
     put(e, "_Alignas(64) int8_t copy[$bytes];\n"
            "\n");
-    put_nest(g, c->ep.wide ? "widened_product" : "copied_product", "of, copy",
-             &n->p);
+    put_nest(g, c->ep.wide ? "widened_product" : "copied_product",
+             "&s, of, copy", &n->p);
     put(e, "}\n\n");
     emit_reset(e, mark);
 }
@@ -171,7 +160,8 @@ static const char *put_product_tables(Gen *g, const Product *p)
 {
     const Tiling *t = p->t;
     const unsigned widths = widths_of(p);
-    const Epilogue first = { .dtype = p->ep.dtype };
+    const Epilogue first = { .dtype = p->ep.dtype,
+                             .arithmetic = p->ep.arithmetic };
     Epilogue more = first, last = p->ep;
     Heights rows = heights_for(t, is_blocked(p) ? 1 : p->least);
     if (p->fixed)
@@ -188,8 +178,31 @@ static const char *put_product_tables(Gen *g, const Product *p)
     return "first, more, last";
 }
 
-/* Emits the loop nests for few rows, for many rows, and for all others, in this
- * order. */
+/* Emits a call of the function that computes the product in another way. */
+static void put_other(Gen *g, const char *way, const Nests *n)
+{
+    const int parts = n->p.ep.parts;
+    put_call(g->shapes, arena_printf(g->a, "%s%s", way, n->shape),
+             arena_printf(g->a, "rows, from, to, x, ldx, w%s, y, ldy%s",
+                          parts & EpBias ? ", b" : "",
+                          parts & EpResidual ? ", r, ldr" : ""),
+             ";");
+}
+
+/* Begins the branch for a condition or, if it is NULL, for all other cases. */
+static void put_branch(Emit *e, bool *open, const char *when)
+{
+    if (when)
+        let(e, "when", "%s", when);
+    put(e, when && *open ? "} else if ($when) {\n"
+           : when        ? "if ($when) {\n"
+           : *open       ? "} else {\n"
+                         : "");
+    *open |= when != NULL;
+}
+
+/* Emits the loop nests for few rows, for many rows by AMX and by copies, and
+ * for all others, in this order. */
 static void put_nests(Gen *g, const Nests *n)
 {
     Emit *e = g->shapes;
@@ -198,8 +211,7 @@ static void put_nests(Gen *g, const Nests *n)
     const bool large = !n->always && !(p->fixed && small);
     const char *tables = "";
     const Shape s = shape_of_nests(n);
-    let(e, "few", "%d", small ? n->small->small_m - 1 : 0);
-    let(e, "mr", "%d", n->copied_by.mr);
+    bool open = false;
     if (small || large)
         put_shape(g, "s", &s);
     if (small)
@@ -210,27 +222,29 @@ static void put_nests(Gen *g, const Nests *n)
     if (large)
         tables = put_product_tables(g, p);
     put(e, "\n");
-    if (small && !p->fixed)
-        put(e, "if (rows <= $few) {\n");
-    if (small)
-        put_nest(g, "small_m_product", "few", p);
-    if (small && !p->fixed)
-        put(e,
-            n->copies && large ? "} else if (rows > $mr) {\n" : "} else {\n");
-    else if (n->copies && large)
-        put(e, "if (rows > $mr) {\n");
-    if (n->copies)
-        put_call(e, arena_printf(g->a, "copied%s", n->shape),
-                 arena_printf(g->a, "rows, from, to, x, ldx, w%s, y, ldy%s",
-                              p->ep.parts & EpBias ? ", b" : "",
-                              p->ep.parts & EpResidual ? ", r, ldr" : ""),
-                 ";");
-    if (n->copies && large)
-        put(e, "} else {\n");
-    if (large)
-        put_nest(g, is_blocked(p) ? "blocked_product" : "large_product", tables,
-                 p);
-    if ((small && !p->fixed) || (n->copies && large))
+    if (small) {
+        put_branch(e, &open,
+                   p->fixed ? NULL
+                            : arena_printf(g->a, "rows <= %d",
+                                           n->small->small_m - 1));
+        put_nest(g, "small_m_product", "&s, few", p);
+    }
+    if (n->amx) {
+        put_branch(e, &open, "amx");
+        put_other(g, "amx", n);
+    }
+    if (n->copies) {
+        put_branch(e, &open,
+                   large ? arena_printf(g->a, "rows > %d", n->copied_by.mr)
+                         : NULL);
+        put_other(g, "copied", n);
+    }
+    if (large) {
+        put_branch(e, &open, NULL);
+        put_nest(g, is_blocked(p) ? "blocked_product" : "large_product",
+                 arena_printf(g->a, "&s, %s", tables), p);
+    }
+    if (open)
         put(e, "}\n");
 }
 
@@ -238,11 +252,20 @@ static void put_prebuilt(Gen *g, const Nests *n)
 {
     Shape s = shape_of_nests(n);
     if (n->copies)
-        s.copied = put_copied_shape(g, &n->copied);
+        s.copied = put_copied_shape(g, "copied", &n->copied);
+    if (n->amx)
+        put_amx_shape(g, &n->p);
     put_shape(g, "s", &s);
     put(g->shapes, "\n");
-    put_call(g->shapes, use_kernel(g->kernels, "product"),
-             arena_printf(g->a, "&s, %s", product_arguments(g, &n->p)), ";");
+    if (n->amx) {
+        let(g->shapes, "few", "%d", n->small ? n->small->small_m - 1 : 0);
+        put(g->shapes, "if (amx && rows > $few) {\n");
+        put_nest(g, "product_by_amx", "&by_amx", &n->p);
+        put(g->shapes, "} else {\n");
+    }
+    put_nest(g, "product", "&s", &n->p);
+    if (n->amx)
+        put(g->shapes, "}\n");
 }
 
 const char *need_matmul(Gen *g, int node)
@@ -265,6 +288,8 @@ const char *need_matmul(Gen *g, int node)
     const bool prebuilt = g->o->mode == EmitJit;
     if (!prebuilt && n.copies)
         emit_copied(g, &n);
+    if (!prebuilt && n.amx)
+        emit_amx_product(g, &n.p, n.shape);
     let(e, "formula", "%s", epilogue_formula(g->a, ep));
     let(e, "k", "%lld", (long long)n.p.k);
     let(e, "n", "%lld", (long long)n.p.n);
@@ -276,7 +301,7 @@ const char *need_matmul(Gen *g, int node)
             ? "/* y = $formula: x [$rows, $k], W$of [$n, $k] in panels of 16 */\n"
             : "/* y = $formula: x [rows, $k], W$of [$n, $k] in panels of 16;\n"
               " * columns from .. to - 1 of y */\n");
-    matmul_prototype(g, name, n.p.fixed, ep);
+    matmul_prototype(g, name, n.p.fixed, ep, n.amx);
     put(e, "{\n");
     if (prebuilt)
         put_prebuilt(g, &n);

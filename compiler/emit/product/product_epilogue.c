@@ -28,11 +28,13 @@ int small_m_ahead(Dtype dtype)
     return dtype_shared(dtype) ? 4096 : 0;
 }
 
-void matmul_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep)
+void matmul_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep,
+                      bool amx)
 {
     const char *args = arena_printf(
         g->a,
-        "%sconst %s *x, int64_t ldx, const %s *w, %sfloat *y, int64_t ldy%s",
+        "%s%sconst %s *x, int64_t ldx, const %s *w, %sfloat *y, int64_t ldy%s",
+        amx ? "int64_t amx, " : "",
         rows ? "" : "int64_t rows, int64_t from, int64_t to, ",
         rows_type(ep.arithmetic), number_type(ep.dtype),
         ep.parts & EpBias ? "const float *b, " : "",

@@ -53,6 +53,21 @@ void put_shape(Gen *g, const char *name, const Shape *s)
               shape_fields(g, s), ";");
 }
 
+const char *put_copied_shape(Gen *g, const char *name, const Product *c)
+{
+    const char *copy = arena_printf(g->a, "%s_%s",
+                                    c->ep.wide ? "widen" : "unpack",
+                                    dtype_word[c->from]);
+    put_shape(g, name,
+              &(Shape){ .tiles = c->t,
+                        .column = c->column,
+                        .rows = c->rows,
+                        .copy = use_kernel(g->kernels, copy),
+                        .row_bytes = c->line,
+                        .ep = c->ep });
+    return name;
+}
+
 /* ---- tables of tiles ---- */
 
 TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)

@@ -34,7 +34,9 @@ const char *epilogue_formula(Arena *a, Epilogue ep); /* returns e.g.
                                                         "relu(x W^T + b)" */
 /* Emits the prototype of a product's function. `rows` is the constant number of
  * rows, for a function that is never divided, or 0 for any number. */
-void matmul_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep);
+void matmul_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep,
+                      bool amx); /* `amx`: whether AMX is allowed is its first
+                                  * parameter */
 
 /* ---- product_shape.c ---- */
 
@@ -59,6 +61,8 @@ Heights heights_of(const Tiling *t, int64_t rows);
 /* Emit definitions of constants named `name`. Bit n of `widths` is set for
  * tiles of n + 1 panels. */
 void put_shape(Gen *g, const char *name, const Shape *s);
+/* Emits the shape of the product with copies. Returns its name. */
+const char *put_copied_shape(Gen *g, const char *name, const Product *c);
 void put_tables(Gen *g, const char *name, const Tiling *t, unsigned widths,
                 Heights rows, Epilogue ep);
 void put_small_m_tables(Gen *g, const char *name, const Tiling *t, Heights rows,
@@ -90,6 +94,13 @@ void put_tile(Gen *g, int mr, int nr, Epilogue ep,
 const char *need_matmul(Gen *g, int node);
 /* True if the product's function accepts only one constant number of rows. */
 bool has_fixed_product(const Gen *g, const Node *n);
+
+/* ---- amx_product.c ---- */
+
+/* Returns `amx` of the bound weights as a product's first argument, or "". */
+const char *amx_argument(Gen *g, int node);
+void emit_amx_product(Gen *g, const Product *p, const char *shape);
+const char *put_amx_shape(Gen *g, const Product *p);
 
 /* ---- copied.c ---- */
 

@@ -138,9 +138,10 @@ void emit_by_experts(Gen *g, Emit *e, int node)
                             (long long)round16(matrix_rows(w)));
     put_call(e, need_matmul(g, node),
              arena_printf(g->a,
-                          "n, %s, %s, %s + e * %lld%s, %s + at * "
+                          "%sn, %s, %s, %s + e * %lld%s, %s + at * "
                           "%lld, %lld",
-                          columns, x, weight_of(g, n->in[1], PackPanels),
+                          amx_argument(g, node), columns, x,
+                          weight_of(g, n->in[1], PackPanels),
                           (long long)(round16(matrix_rows(w))
                                       * panel_column(dtype_of(w),
                                                      matrix_columns(w))),

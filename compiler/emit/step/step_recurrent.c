@@ -126,9 +126,9 @@ static void put_gate_sums(Gen *g, Emit *e, int node)
                                     : "at + from, at + to";
     const char *args = arena_printf(
         g->a,
-        "last - first, %s, h + first * %lld, %lld, %s, sums + first * %lld, "
+        "%slast - first, %s, h + first * %lld, %lld, %s, sums + first * %lld, "
         "%lld",
-        columns, (long long)s.state, (long long)s.state,
+        amx_argument(g, node), columns, (long long)s.state, (long long)s.state,
         weight_of(g, n->in[1], PackPanels), (long long)s.sums,
         (long long)s.sums);
     let(e, "all", "%lld", (long long)all);

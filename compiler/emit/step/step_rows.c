@@ -59,7 +59,8 @@ void emit_product(Gen *g, Emit *e, int node)
         emit_by_experts(g, e, node);
         return;
     }
-    const char *args = arena_printf(g->a, "%s%s, %s", product_part(g, n),
+    const char *args = arena_printf(g->a, "%s%s%s, %s", amx_argument(g, node),
+                                    product_part(g, n),
                                     rows_at(g, n->in[0], block_at(g, n->in[0])),
                                     weight_of(g, n->in[1], PackPanels));
     if (ep.parts & EpBias)

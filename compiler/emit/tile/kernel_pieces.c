@@ -27,6 +27,7 @@ static bool fits(const Target *t, const char *when)
         || !strcmp(when, x86 ? "x86" : "other") || !strcmp(when, dot)
         || !strcmp(when, target_widens(t) ? "wide" : "narrow")
         || !strcmp(when, t->pairs ? "pairs" : "nopairs")
+        || (t->amx && !strcmp(when, "amx"))
         || !strcmp(when, is_signed ? "signed" : "unsigned");
 }
 
@@ -204,6 +205,8 @@ Pieces pieces_of(Arena *a, const Target *t)
         read_pieces(a, &all, t, "integer_sums.c");
     }
     read_pieces(a, &all, t, "products.c");
+    if (t->width > 1)
+        read_pieces(a, &all, t, "amx.c");
     return all;
 }
 

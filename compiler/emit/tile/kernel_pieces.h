@@ -7,7 +7,8 @@
  * The target matches all WORDS: w16, w8, w4, w1 (width); fma, nofma; x86,
  * other; vnni, avxvnni, maddubs, dotprod, plain (how it multiplies bytes);
  * signed for the last three of these, which accept no bytes above 127, and
- * unsigned for the others; wide, narrow (target_widens()).
+ * unsigned for the others; wide, narrow (target_widens()); pairs, nopairs, amx
+ * (Target).
  *
  * The lines are the only list of kernels. */
 #ifndef ATTNC_EMIT_PIECES_H

@@ -13,7 +13,7 @@ _Static_assert(WaitingRows == 6,
                "kernels/products.c has waiting_tiles of so many");
 _Static_assert(FewIntegerRows == 4, "kernels/vector_tiles.c has so many");
 _Static_assert(ActNone == 0 && ActRelu == 1, "kernels/vector_tiles.c has Relu");
-_Static_assert(PrebuiltKinds == 22,
+_Static_assert(PrebuiltKinds == 27,
                "kernels/products.c has `tiles` of so many");
 
 static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
@@ -31,6 +31,23 @@ static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
                       .width = t->width,
                       .prebuilt = true,
                       .registers = t->registers };
+}
+
+/* Returns the block of kernels/amx.c for an arithmetic. */
+static TileKey prebuilt_amx(const Target *t, Arithmetic a)
+{
+    return (TileKey){ .mr = 1,
+                      .nr = ATTN_PANEL,
+                      .dtype = row_formats[a].groups,
+                      .arithmetic = a,
+                      .epilogue = EpAny,
+                      .width = t->width,
+                      .amx = true };
+}
+
+static bool is_amx(const Target *t, Arithmetic a)
+{
+    return t->amx && a != ArithmeticF32 && a != ArithmeticBf16Dp;
 }
 
 /* True if tiles of a kind of prebuilt_kind() exist. Integer tiles are never
@@ -122,6 +139,9 @@ static void use_all(Kernels *k, const Target *t)
                 for (int adds = 0; adds < 2; adds++)
                     if (is_tile(t, kind, adds))
                         use_tile(k, prebuilt_tile(t, kind, adds, mr, panels));
+    for (int a = 0; a < (int)Arithmetics; a++)
+        if (is_amx(t, (Arithmetic)a))
+            use_tile(k, prebuilt_amx(t, (Arithmetic)a));
     for (int mr = 1; mr <= WaitingRows; mr++)
         for (int panels = 1; panels <= MostPanels; panels++)
             for (int adds = 0; adds < 2; adds++)
@@ -143,6 +163,21 @@ static void emit_waiting_tiles(Arena *a, Emit *e, const Target *t)
                     put(e, "$at = $tile,\n");
                 }
     put(e, "};\n");
+}
+
+/* Emits the table that product_by_amx() reads. */
+static void emit_amx_blocks(Arena *a, Emit *e, const Target *t)
+{
+    const char *all = "";
+    for (int kind = 0; kind < WideKinds; kind++) {
+        const Arithmetic by = (Arithmetic)(kind / (int)Dtypes);
+        if (is_amx(t, by) && arithmetic_reads(by, (Dtype)(kind % Dtypes)))
+            all = arena_printf(a, "%s, [%d] = %s", all, kind,
+                               tile_name(a, prebuilt_amx(t, by)));
+    }
+    if (*all)
+        put_items(e, "static amx_block *const amx_blocks[27] = ",
+                  all + (sizeof ", " - 1), ";");
 }
 
 /* Emits a table of tiles by rows. Returns its name. */
@@ -172,7 +207,7 @@ static void emit_tile_tables(Arena *a, Emit *e, const Target *t)
                                        adds, panels - 1,
                                        emit_tile_rows(a, e, t, kind, adds,
                                                       panels));
-    put_items(e, "static tile *const *const tiles[22][2][4] = ",
+    put_items(e, "static tile *const *const tiles[27][2][4] = ",
               all + (sizeof ", " - 1), ";");
 }
 
@@ -217,6 +252,7 @@ static bool find_machine(Arena *a, Target *t, const char *name)
         return false;
     features[0] = plus ? plus + 1 : NULL;
     t->features = features;
+    t->amx = target_has(t, "avx512vnni"); /* used if the processor has it */
     return true;
 }
 
@@ -237,6 +273,7 @@ int main(int argc, char **argv)
     use_all(k, &t);
     emit_kernels(k, e);
     emit_tile_tables(a, e, &t);
+    emit_amx_blocks(a, e, &t);
     if (t.width == ATTN_PANEL)
         emit_waiting_tiles(a, e, &t);
     emit_table(a, k, e, argv[1]);

@@ -113,7 +113,8 @@ static bool tile_same(const TileKey *a, const TileKey *b)
     return a->mr == b->mr && a->nr == b->nr && suffix_same(a, b)
         && a->groups == b->groups && a->apart == b->apart
         && a->fetch_rows == b->fetch_rows && a->width == b->width
-        && a->prebuilt == b->prebuilt && a->registers == b->registers;
+        && a->prebuilt == b->prebuilt && a->registers == b->registers
+        && a->amx == b->amx;
 }
 
 const char *use_tile(Kernels *k, TileKey key)
@@ -187,6 +188,8 @@ static int by_size(const void *a, const void *b)
         return (int)x->arithmetic - (int)y->arithmetic;
     if (x->wide != y->wide)
         return x->wide - y->wide;
+    if (x->amx != y->amx)
+        return x->amx - y->amx;
     return x->epilogue != y->epilogue ? x->epilogue - y->epilogue
                                       : (int)x->act - (int)y->act;
 }

@@ -27,6 +27,7 @@ typedef struct {
     int fetch_rows; /* minimum rows for which tiles of a table prefetch; 0: not
                      * in a table */
     int width;
+    bool amx;      /* a block of kernels/amx.c; mr is 1 and nr is 16 */
     bool prebuilt; /* prebuilt in attnc, for code compiled by libtcc; has all
                     * parameters at any width */
     int registers; /* prebuilt: number of vector registers */
@@ -68,7 +69,8 @@ typedef struct {
  *
  * In bf16_dp R is uint16_t: rows from round_rows_bf16, lda numbers apart, full
  * of zeros up to a multiple of 32 k. For every two k in turn, the second
- * product is added first.
+ * product is added first. bf16_amx has the same rows: of every 32 k, the even
+ * products have a sum, the odd ones another, and the sum of both is added.
  *
  * Wide tiles read copies of int8 and of such rows, in which every four bytes
  * become the two even ones in 16 bits, then the two odd ones: dtype is int8, R

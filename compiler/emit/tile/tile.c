@@ -52,6 +52,8 @@ const char *tiles_name(Arena *a, TileKey k)
 
 const char *tile_name(Arena *a, TileKey k)
 {
+    if (k.amx)
+        return arena_printf(a, "amx_block%s", tile_suffix(a, k));
     return arena_printf(a, "tile_%dx%s", k.mr, tiles_name(a, k));
 }
 
@@ -84,15 +86,17 @@ int prebuilt_kind(Dtype d, Arithmetic a, bool wide)
                 : (int)a * (int)Dtypes + (int)d;
 }
 
-static int planes(TileKey k)
+/* Returns the sums that a tile keeps in registers for each number of C. */
+static int sums(TileKey k)
 {
-    return row_formats[k.arithmetic].planes;
+    return k.arithmetic == ArithmeticBf16Amx ? 2
+                                             : row_formats[k.arithmetic].planes;
 }
 
 bool tile_groups(TileKey k)
 {
     return dtype_shared(k.dtype) && k.arithmetic != ArithmeticF32 && k.width > 1
-        && k.mr * planes(k) <= FewGroupRows;
+        && k.mr * sums(k) <= FewGroupRows;
 }
 
 /* ---- its line ---- */
@@ -101,11 +105,10 @@ bool tile_groups(TileKey k)
 bool tile_of_tiles(TileKey k, int *rows, int *columns)
 {
     const int most = k.registers - 4, wide = k.width == 16 ? 32 : 16;
-    if (!k.prebuilt || k.width == 1
-        || k.mr * k.nr / k.width * planes(k) <= most)
+    if (!k.prebuilt || k.width == 1 || k.mr * k.nr / k.width * sums(k) <= most)
         return false;
     *columns = k.nr < wide ? k.nr : wide;
-    *rows = most * k.width / (*columns * planes(k));
+    *rows = most * k.width / (*columns * sums(k));
     return true;
 }
 
@@ -149,7 +152,8 @@ static bool is_fixed(TileKey k)
 const char *tile_macro(TileKey k)
 {
     int rows, columns;
-    return is_fixed(k)                         ? "TILE"
+    return k.amx       ? is_fixed(k) ? "AMX_BLOCK" : "AMX_BLOCK_ANY"
+         : is_fixed(k) ? "TILE"
          : k.epilogue & (EpPowers | EpRescale) ? "TILE_WAITING"
          : tile_of_tiles(k, &rows, &columns)   ? "TILE_OF_TILES"
                                                : "TILE_ANY";
@@ -161,22 +165,29 @@ const char *tile_products(Arena *a, TileKey k)
         return k.epilogue & EpPowers ? "score_products" : "value_products";
     if (k.wide)
         return "wide_dots";
+    if (k.amx)
+        return k.arithmetic == ArithmeticBf16Amx ? "amx_bf16" : "amx_int8";
     return arena_printf(a, "%s_%s", dtype_word[k.dtype],
-                        k.arithmetic == ArithmeticF32      ? "products"
-                        : k.arithmetic == ArithmeticBf16Dp ? "dp"
-                        : k.groups                         ? "nibble_dots"
-                                                           : "dots");
+                        k.arithmetic == ArithmeticF32       ? "products"
+                        : k.arithmetic == ArithmeticBf16Dp  ? "dp"
+                        : k.arithmetic == ArithmeticBf16Amx ? "amx"
+                        : k.groups                          ? "nibble_dots"
+                                                            : "dots");
+}
+
+static const char *tile_act(Arena *a, TileKey k)
+{
+    return !is_fixed(k) ? ""
+         : !(k.epilogue & EpAct)
+             ? ", 0"
+             : arena_printf(a, ", v_%s", act_text[k.act].plain);
 }
 
 /* Returns the arguments of a macro after the name and the rows. */
 static const char *tile_line(Arena *a, TileKey k)
 {
-    const char *act = !is_fixed(k) ? ""
-                    : k.epilogue & EpAct
-                        ? arena_printf(a, ", v_%s", act_text[k.act].plain)
-                        : ", 0";
     return arena_printf(a, "%d, %s, %s%s", k.nr, tile_products(a, k),
-                        tile_does(a, k), act);
+                        tile_does(a, k), tile_act(a, k));
 }
 
 void emit_tile_table(Emit *e, TileKey k, const char *macro)
@@ -191,6 +202,14 @@ void emit_tile(Emit *e, TileKey k)
     Arena *a = emit_arena(e);
     int rows, columns;
     const char *head = arena_printf(a, "%s, %d", tile_name(a, k), k.mr);
+    if (k.amx) {
+        put_call(e, tile_macro(k),
+                 arena_printf(a, "%s, %s, %s%s", tile_name(a, k),
+                              tile_products(a, k), tile_does(a, k),
+                              tile_act(a, k)),
+                 "");
+        return;
+    }
     put_call(e, tile_macro(k),
              tile_of_tiles(k, &rows, &columns)
                  ? arena_printf(

@@ -164,9 +164,14 @@ static const char arithmetic[] =
     "  computes, which is twice as fast as f32 on AMD's cores since Zen 4. Others\n"
     "  get the same bits at about the speed of f32.\n"
     "\n"
-    "int8 and int15 need integer weights, bf16_dp needs bf16; products with other\n"
-    "weights, and all other arithmetic, are f32. With integers, a row with an\n"
-    "infinity or NaN gives NaN.\n";
+    "- `bf16_amx`: as bf16_dp, in another order: of every 32 k, the even products\n"
+    "  have a sum, the odd ones another, and the sum of both is added. This is what\n"
+    "  the instruction tdpbf16ps of AMX computes, on Intel's servers since Sapphire\n"
+    "  Rapids. Others get the same bits at about the speed of f32.\n"
+    "\n"
+    "int8 and int15 need integer weights, bf16_dp and bf16_amx need bf16; products\n"
+    "with other weights, and all other arithmetic, are f32. With integers, a row with\n"
+    "an infinity or NaN gives NaN.\n";
 
 static const char names[] =
     "`names` maps canonical names to names of the file: `encoder.{i}.ffn.w1:\n"

@@ -11,6 +11,8 @@ const RowFormat row_formats[Arithmetics] = {
                           true },
     [ArithmeticBf16Dp] = { "round_rows_bf16", "uint16_t", 2, 1, DtypeBf16,
                            false },
+    [ArithmeticBf16Amx] = { "round_rows_bf16", "uint16_t", 2, 1, DtypeBf16,
+                            false },
 };
 
 bool arithmetic_reads(Arithmetic a, Dtype d)

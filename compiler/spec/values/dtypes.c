@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/strings.h"
+#include "spec/arithmetic.h"
 #include "spec/fields/fields.h"
 
 const char dtype_logits[] = "logits", dtype_embedding[] = "embedding";
@@ -130,7 +131,7 @@ void check_arithmetic(Spec *s, const FieldState *state)
     const Pos here = s->field_pos[field_row("arithmetic")],
               dtype = s->field_pos[field_row("dtype")];
     bool reads = arithmetic_reads(s->arithmetic, d->default_dtype);
-    const bool bf16 = s->arithmetic == ArithmeticBf16Dp;
+    const bool bf16 = row_formats[s->arithmetic].groups == DtypeBf16;
 
     (void)state;
     for (int i = 0; i < d->n; i++)
