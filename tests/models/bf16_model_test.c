@@ -1,6 +1,7 @@
 /* bf16_model_test.c: tests models with bf16 weights: they have the same bits as
  * with f32 weights rounded before, a bounded distance from unrounded ones, and
- * programs by every compiler. */
+ * programs by every compiler. In bf16_dp they have the same bits by FMAs and by
+ * vdpbf16ps. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include "backend/backend.h"
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "support/aot.h"
+#include "support/skip.h"
 
 /* ---- the numbers ---- */
 typedef struct { /* a model that ran on a sample */
@@ -21,26 +23,31 @@ typedef struct { /* a model that ran on a sample */
     int64_t size;
 } Ran;
 
-/* The factor of the scores is not folded, in both formats. */
-static void ran_open(Ran *r, const char *spec, const char *set,
-                     const char *weights)
+static void ran_by(Ran *r, const char *spec, const char *set, EngineOptions o)
 {
-    static const char *const skip[] = { "fold-scale" };
     static const int64_t source[] = { 9, 70 }, target[] = { 5, 67 };
     Trial t = { 0 };
-    EngineOptions o = { .spec = spec,
-                        .sets = &set,
-                        .nsets = 1,
-                        .seed = 5,
-                        .passes = { .skip = skip, .nskip = 1 },
-                        .weights = weights,
-                        .backend = "jit" };
+    o.spec = spec;
+    o.sets = &set;
+    o.nsets = 1;
+    o.seed = 5;
     assert_int_equal(engine_open(&r->e, &o), ExitDone);
     r->x = sample_random(r->e.arena, r->e.spec, 1, 2, source, target);
     r->size = result_rows(r->e.spec, r->x) * result_columns(r->e.spec);
     r->out = arena_alloc(r->e.arena, (size_t)r->size * sizeof *r->out);
     trial_run(&t, &r->e, r->x, 0, r->out);
     trial_free(&t);
+}
+
+/* The factor of the scores is not folded, in both formats. */
+static void ran_open(Ran *r, const char *spec, const char *set,
+                     const char *weights)
+{
+    static const char *const skip[] = { "fold-scale" };
+    ran_by(r, spec, set,
+           (EngineOptions){ .passes = { .skip = skip, .nskip = 1 },
+                            .weights = weights,
+                            .backend = "jit" });
 }
 
 /* Writes the model's weights to a file, in f32. */
@@ -125,6 +132,39 @@ static void test_gates(void **state)
     engine_close(&r.e);
 }
 
+/* Tests that models have the same bits by FMAs and by vdpbf16ps, which code for
+ * znver4 has. */
+static void test_pairs(void **state)
+{
+    static const char *const specs[] = { g2p, "models/tiny.yaml",
+                                         "tests/cli/real.yaml" };
+    static const char *const by[][2] = { { "clang", "2" },
+                                         { "clang", "0" },
+                                         { "gcc", "2" } };
+    static const char dp[] = "dtype=bf16,arithmetic=bf16_dp";
+    Target pairs;
+    Fault why;
+    (void)state;
+    assert_true(target_find(&pairs, "znver4", 0, NULL, &why));
+    assert_true(pairs.pairs);
+    if (!target_runs_here(&pairs, &why))
+        SKIP("%s", why.text);
+    for (int i = 0; i < 9; i++) {
+        Ran fma, pair;
+        ran_by(&fma, specs[i / 3], dp,
+               (EngineOptions){ .march = "x86-64-v3", .backend = "jit" });
+        ran_by(&pair, specs[i / 3], dp,
+               (EngineOptions){ .march = "znver4",
+                                .backend = by[i % 3][0],
+                                .level = by[i % 3][1] });
+        assert_int_equal(fma.size, pair.size);
+        assert_memory_equal(fma.out, pair.out,
+                            (size_t)fma.size * sizeof *fma.out);
+        engine_close(&fma.e);
+        engine_close(&pair.e);
+    }
+}
+
 /* ---- programs ---- */
 static const char words[] = "hello\nzygote\nthe\n";
 
@@ -150,37 +190,48 @@ static void refuses_f32(void)
     assert_non_null(strstr(s.tail, "pack it again: attnc compile g2p-en.yaml"));
 }
 
-static void test_programs(void **state)
+/* Checks that programs by all compilers give the words of `attnc run`. */
+static void check_programs(const char *set)
 {
     Spawned s;
-    (void)state;
-    assert_int_equal(RUN(&s, words, attnc(), "run", g2p, "--set=dtype=bf16"),
-                     0);
+    assert_int_equal(RUN(&s, words, attnc(), "run", g2p, set), 0);
     const char *want = arena_strdup(a, s.out);
     assert_non_null(strstr(want, "HH EH L OW\n"));
-    emit(g2p, "--march=native", "--set=dtype=bf16");
+    assert_true(WORKS(attnc(), "compile", g2p, set, "--embed", "--march=native",
+                      "-o", in_dir("m.c")));
+    assert_string_equal(says(some_clang(), "-march=native", NULL), want);
+    emit(g2p, "--march=native", set);
     assert_string_equal(says(some_clang(), "-march=native",
                              in_dir("m.weights")),
                         want);
-    emit(g2p, "--march=generic", "--set=dtype=bf16");
+    emit(g2p, "--march=generic", set);
     const char *const others[] = { "gcc", "tcc" };
     for (int i = 0; i < 2; i++) {
         const char *got = says(others[i], "-DX", in_dir("m.weights"));
         if (got)
             assert_string_equal(got, want);
     }
+}
+
+static void test_programs(void **state)
+{
+    (void)state;
+    check_programs("--set=dtype=bf16");
     refuses_f32();
-    assert_true(WORKS(attnc(), "compile", g2p, "--set=dtype=bf16", "--embed",
-                      "--march=native", "-o", in_dir("m.c")));
-    assert_string_equal(says(some_clang(), "-march=native", NULL), want);
+}
+
+static void test_programs_dp(void **state)
+{
+    (void)state;
+    check_programs("--set=dtype=bf16,arithmetic=bf16_dp");
 }
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_rounded_before, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gates, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_programs, set_up, tear_down),
+        TEST(test_rounded_before), TEST(test_gates),       TEST(test_pairs),
+        TEST(test_programs),       TEST(test_programs_dp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,9 +113,8 @@ INLINE void f32_products(tile_sums sum, int mr, int nr, int does,
 /* Two bf16 numbers of each of W columns, in memory. */
 typedef uint32_t v_pairs __attribute__((vector_size(4 * W), may_alias));
 
-//: bf16_read needs: v_pairs
-/* Return the first and the second of two numbers. A bf16 number is the upper
- * half of a float. */
+//: bf16_halves needs: v_pairs
+/* A bf16 number is the upper half of a float. */
 INLINE v bf16_first(const void *b, int64_t at)
 {
     return (v)(*(const v_pairs *)((const char *)b + at * 4) << 16);
@@ -127,7 +126,7 @@ INLINE v bf16_second(const void *b, int64_t at)
                & 0xffff0000u);
 }
 
-//: bf16_products needs: ROLLED float_step tile_fetch bf16_read
+//: bf16_products needs: ROLLED float_step tile_fetch bf16_halves
 INLINE void bf16_products(tile_sums sum, int mr, int nr, int does,
                           const struct tile_operands *of)
 {
@@ -179,7 +178,7 @@ INLINE void bf16_dp(tile_sums sum, int mr, int nr, int does,
     }
 }
 
-//: bf16_amx needs: ROLLED tile_start tile_fetch bf16_read float_step widen1
+//: bf16_amx needs: ROLLED tile_start tile_fetch bf16_halves float_step widen1
 /* Adds 32 products at a time: the sum of the even ones and that of the odd. */
 INLINE void bf16_step(tile_sums sum, int mr, int nr, tile_read *read,
                       const struct tile_operands *of, const uint16_t *a,
