@@ -28,6 +28,10 @@ static const char *const tiled_specs[] = {
     "N: 1\nmax_len: 300\nvocab: {size: 33, tokens: {start: 1, end: 2}}\n"
     "norm: {type: layer, place: pre}\n"
     "masking: [causal, prefix]\nactivation: relu\n",
+    "attnc: 1\nname: tiled\nkind: decoder\nd_model: 138\nh: 2\nd_ff: 275\n"
+    "dtype: bf16\narithmetic: bf16_dp\n"
+    "N: 1\nmax_len: 300\nvocab: {size: 33, tokens: {start: 1, end: 2}}\n"
+    "norm: {type: layer, place: pre}\nactivation: relu\n",
 };
 enum { TiledSpecs = sizeof tiled_specs / sizeof *tiled_specs };
 
