@@ -27,6 +27,8 @@ static json_t *value_json(const RowColumn *c, const void *at)
 {
     const char *text;
     switch (c->type) {
+    case ColumnAdded:
+        return *(const double *)at != 0 ? json_real(*(const double *)at) : NULL;
     case ColumnText:
     case ColumnMaybe:
         text = *(const char *const *)at;
@@ -134,6 +136,9 @@ static bool read_value(Arena *a, const RowColumn *c, const json_t *from,
             return true;
         }
         return read_real(from, at, c->least, c->most);
+    case ColumnAdded:
+        *(double *)at = 0;
+        return !from || read_real(from, at, c->least, c->most);
     case ColumnReal:  return read_real(from, at, c->least, c->most);
     case ColumnReals: return json_reals_read(from, at, c->n, c->least, c->most);
     case ColumnInts:  return read_ints(c, from, at);

@@ -16,6 +16,7 @@ typedef enum {
     ColumnWord,  /* int or enum: index of one of `words` */
     ColumnReal,  /* double */
     ColumnKnown, /* double; NAN: null */
+    ColumnAdded, /* double; 0: missing, as in rows older than the column */
     ColumnReals, /* double[n] */
     ColumnInts,  /* int64_t[n] */
     ColumnRow    /* a nested struct with n columns */

@@ -54,6 +54,7 @@ uint32_t bench_random(uint64_t *state);
 typedef struct {
     double flops;   /* useful FLOPs, counted by node_flops() */
     double dots;    /* integer operations of products, for all weight planes */
+    double pairs;   /* operations of products of bf16 rows */
     double weights; /* bytes of weights, counted once per call */
     double again;   /* bytes of weights that scans read again after their first
                      * step */
@@ -84,6 +85,8 @@ double cost_bytes(Cost c); /* sum of all bytes */
 double cost_operations(Cost c);
 /* Returns the minimum seconds that the operations of `c` take. */
 double operations_seconds(const Rates *r, Cost c);
+/* Returns the unit that takes most of these seconds, e.g. BoundFma. */
+int operations_bound(const Rates *r, Cost c);
 /* Returns the bytes that bound the time of a call. Reads and writes overlap, so
  * for activations only the larger of the two counts. */
 double cost_traffic(const Cost *c);
@@ -211,9 +214,9 @@ const int32_t *setup_answer(const Setup *s, int64_t i);
 /* ---- limits.c ---- */
 typedef struct {    /* limit of a workload or kernel */
     double seconds; /* minimum time on this machine; INFINITY: not measured */
-    int bound;      /* what limits it: a Level, BoundFma or BoundDot */
+    int bound;      /* what limits it: a Level, or a unit such as BoundFma */
 } Limit;
-enum { BoundFma = Levels, BoundDot, Bounds };
+enum { BoundFma = Levels, BoundDot, BoundPair, Bounds };
 const char *bound_word(int bound); /* returns e.g. "FMA", "L2" or "memory" */
 
 typedef struct { /* operations of a call, and bytes that it reads */
@@ -238,6 +241,8 @@ Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
  * registers. */
 Limit work_limit(const Machine *m, const Rates *r, const Work *w,
                  double seconds);
+/* Multiplies the rates of all units by `more`. */
+void rates_raise(Rates *r, double more);
 /* Raises the rates to those that a run with this cost reached in `seconds`. */
 void rates_reach(Rates *r, const Cost *c, double seconds);
 

@@ -10,10 +10,11 @@
 /* ---- rates ---- */
 
 /* clang-format off */
-enum { Others = 2 }; /* rates that do not belong to a memory level */
+enum { Others = 3 }; /* rates that do not belong to a memory level */
 static const BenchColumn rate_columns[Others + Levels] = {
     { "FMA f32 GFLOP/s", "fma_gflop_per_s",   1, 0 },
     { "dot int8 GOP/s",  "dot_gop_per_s",     1, 0 },
+    { "bf16 GFLOP/s",    "bf16_gflop_per_s",  1, 0 },
     { "L1 GB/s",         "read_l1_gb_s",      1, 0 },
     { "L2 GB/s",         "read_l2_gb_s",      1, 0 },
     { "L3 GB/s",         "read_l3_gb_s",      1, 0 },
@@ -25,6 +26,7 @@ static void rate_values(const Rates *r, double value[Others + Levels])
 {
     value[0] = 1e-9 * r->fma;
     value[1] = 1e-9 * r->dot;
+    value[2] = 1e-9 * r->pair;
     for (int i = 0; i < Levels; i++)
         value[Others + i] = 1e-9 * r->read[i];
 }
@@ -58,7 +60,7 @@ void put_machine(bool markdown, const Machine *m, FILE *out)
         put_cell(markdown, i, rate_columns[i].head, out);
     fputs(after, out);
     if (markdown)
-        fputs("|---|---:|---:|---:|---:|---:|---:|\n", out);
+        fputs("|---|---:|---:|---:|---:|---:|---:|---:|\n", out);
     for (int i = 0; i < m->counts; i++) {
         snprintf(name, sizeof name, "%d", m->rates[i].threads);
         fprintf(out, "%s%-8s", before, name);
@@ -70,8 +72,9 @@ void put_machine(bool markdown, const Machine *m, FILE *out)
         }
         fputs(after, out);
     }
-    fprintf(out, "\nbf16, and integers with arithmetic: f32, are widened to "
-                 "f32 and multiplied\nso: the same peak.\n");
+    fprintf(out, "\nWith arithmetic: f32, weights in bf16 or integers are "
+                 "widened to f32: FMA is\ntheir peak. With bf16_dp it is the "
+                 "higher one of bf16 and FMA.\n");
 }
 
 static void machine_csv(const Machine *m, FILE *out)
@@ -130,7 +133,7 @@ typedef struct {
     int places;       /* decimal places with which `here` is printed */
 } Figure;
 
-enum { Figures = 6 };
+enum { Figures = 7 };
 
 /* Pairs each figure of target.c with the measured value: cache sizes in KiB,
  * rates of one thread per clock cycle. */
@@ -149,6 +152,8 @@ static void figures_of(const Machine *m, const Target *t, Figure f[Figures])
                      1 };
     f[5] = (Figure){ "bytes a cycle from memory", t->far,
                      r->read[LevelMemory] / cycle, 1 };
+    f[6] = (Figure){ "bf16_dp beside FMA", t->pairs ? 2 : 1,
+                     fmax(r->pair / r->fma, 1), 2 };
 }
 
 void target_print(const Machine *m, const Target *t, bool markdown, FILE *out)

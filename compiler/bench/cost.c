@@ -167,11 +167,11 @@ static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
     const Type *x = n->nin > 0 ? &g->nodes.at[n->in[0]].type : NULL;
     const RowFormat *f =
         &row_formats[product ? elem_arithmetic(x->elem) : ArithmeticF32];
-    const int planes = f->scaled ? f->planes : 0;
-    const double sums = planes ? (double)node_sums(g, node, rows / times, 1)
-                               : 0;
+    const double sums = f->kernel
+                          ? (double)node_sums(g, node, rows / times, keys, 1)
+                          : 0;
     to->flops += all - sums;
-    to->dots += planes * sums;
+    *(f->scaled ? &to->dots : &to->pairs) += f->planes * sums;
 }
 
 /* Adds the weights that scans read again: a scan has one step per row of the
@@ -238,6 +238,7 @@ Cost cost_sum(Cost a, Cost b)
     const bool both = a.again > 0 && b.again > 0;
     return (Cost){ .flops = a.flops + b.flops,
                    .dots = a.dots + b.dots,
+                   .pairs = a.pairs + b.pairs,
                    .weights = a.weights + b.weights,
                    .again = a.again + b.again,
                    .scan = both ? fmin(a.scan, b.scan) : fmax(a.scan, b.scan),
@@ -248,15 +249,29 @@ Cost cost_sum(Cost a, Cost b)
 
 double cost_operations(Cost c)
 {
-    return c.flops + c.dots;
+    return c.flops + c.dots + c.pairs;
 }
 
 /* Integer and float operations share the execution units of a core, so their
  * times add up. Without integer instructions, integer operations are assumed to
- * be as fast as float operations. */
+ * be as fast as float operations. FMAs compute pairs if the instruction for
+ * them is slower. */
 double operations_seconds(const Rates *r, Cost c)
 {
-    return c.flops / r->fma + c.dots / (r->dot > 0 ? r->dot : r->fma);
+    return c.flops / r->fma + c.dots / (r->dot > 0 ? r->dot : r->fma)
+         + c.pairs / fmax(r->pair, r->fma);
+}
+
+int operations_bound(const Rates *r, Cost c)
+{
+    const Cost dots = { .dots = c.dots };
+    const Cost pairs = { .pairs = r->pair > r->fma ? c.pairs : 0 };
+    const double dot = operations_seconds(r, dots);
+    const double pair = operations_seconds(r, pairs);
+    const double rest = operations_seconds(r, c) - dot - pair;
+    return rest >= fmax(dot, pair) ? BoundFma
+         : dot >= pair             ? BoundDot
+                                   : BoundPair;
 }
 
 double cost_traffic(const Cost *c)

@@ -28,6 +28,7 @@ typedef struct {
     VEC(Kernel) kernels;
     Plot plot;
     double width, height;
+    double top; /* the highest peak */
 } Roofline;
 
 /* shapes, so that colours are not needed to distinguish workloads */
@@ -95,15 +96,45 @@ static const char *kernel_text(const Roofline *d, const Kernel *k)
     return k->op ? arena_printf(d->arena, "%s: %s", k->name, k->op) : k->name;
 }
 
+/* Returns the peak of a unit such as BoundFma. Returns 0 for a unit other than
+ * FMA if it is no faster, or if no workload uses it. */
+static double peak_of(const Roofline *d, int unit)
+{
+    const Rates *r = &d->r->rates;
+    const double rate = unit == BoundFma ? r->fma
+                      : unit == BoundDot ? r->dot
+                                         : r->pair;
+    bool used = unit == BoundFma;
+    for (int i = 0; i < d->r->rows.n; i++) {
+        const Cost *c = &d->r->rows.at[i].work.sum;
+        used |= (unit == BoundDot ? c->dots : c->pairs) > 0;
+    }
+    return used && rate >= r->fma ? rate : 0;
+}
+
+static const char *peak_text(const Roofline *d, int unit)
+{
+    return arena_printf(d->arena, "%s %.1f G%s/s", bound_word(unit),
+                        1e-9 * peak_of(d, unit),
+                        unit == BoundDot ? "OP" : "FLOP");
+}
+
 static void measure_plot(Roofline *d)
 {
     const Rates *r = &d->r->rates;
     Scale x = scale_new(UnitWord), y = scale_new(UnitFlops);
     double widest = 170;
     x.logarithmic = y.logarithmic = true;
+    int peaks = 0;
+    for (int unit = BoundFma; unit < Bounds; unit++) {
+        const double peak = peak_of(d, unit);
+        d->top = fmax(d->top, peak);
+        peaks += peak > 0;
+    }
     scale_widen(&x, r->fma / r->read[LevelL1]);
-    scale_widen(&x, r->fma / r->read[LevelMemory]);
+    scale_widen(&x, d->top / r->read[LevelMemory]);
     scale_widen(&y, r->fma);
+    scale_widen(&y, d->top);
     for (int i = 0; i < d->kernels.n; i++) {
         const Kernel *k = &d->kernels.at[i];
         scale_widen(&x, k->intensity);
@@ -116,7 +147,7 @@ static void measure_plot(Roofline *d)
     d->plot = plot_new(&d->out, plot_area, x, y);
     d->width = plot_area.x + plot_area.w + apart + widest + 100 + page_edge;
     d->height = plot_area.y + below
-              + fmax(plot_area.h, line * (d->kernels.n + Levels + 4));
+              + fmax(plot_area.h, line * (d->kernels.n + Levels + 3 + peaks));
 }
 
 static void put_grid(const Roofline *d)
@@ -151,14 +182,17 @@ static void put_roofs(Roofline *d)
         if (r->read[i] > 0)
             put_roof(d, "roof", dashes[i],
                      plot_point(p, from, from * r->read[i]),
-                     plot_point(p, r->fma / r->read[i], r->fma),
+                     plot_point(p, d->top / r->read[i], d->top),
                      arena_printf(d->arena, "%s: %.1f GB/s", level_name[i],
                                   1e-9 * r->read[i]));
     }
-    put_roof(d, "peak", "none",
-             plot_point(p, r->fma / r->read[LevelL1], r->fma),
-             plot_point(p, pow(10, p->x.to), r->fma),
-             arena_printf(d->arena, "FMA: %.1f GFLOP/s", 1e-9 * r->fma));
+    for (int unit = BoundFma; unit < Bounds; unit++) {
+        const double peak = peak_of(d, unit);
+        if (peak > 0)
+            put_roof(d, "peak", "none",
+                     plot_point(p, peak / r->read[LevelL1], peak),
+                     plot_point(p, pow(10, p->x.to), peak), peak_text(d, unit));
+    }
 }
 
 /* ---- marks ---- */
@@ -210,25 +244,31 @@ static void put_kernel_marks(Roofline *d)
 }
 
 /* ---- legend ---- */
+static void put_key(Roofline *d, const char *rule, const char *dash, double x,
+                    double y, const char *text)
+{
+    buffer_printf(&d->out,
+                  "<path class=\"%s\" stroke-dasharray=\"%s\" d=\"M%.1f "
+                  "%.1fh26\"/>\n",
+                  rule, dash, x, y);
+    svg_text(&d->out, "", x + 34, y + 4, "%s", text);
+}
+
 static void put_legend(Roofline *d)
 {
     const Rates *r = &d->r->rates;
     const double x = plot_area.x + plot_area.w + apart, text = x + 34;
     const double right = d->width - page_edge;
     double y = plot_area.y + 6;
-    for (int i = -1; i < Levels; i++, y += line) {
-        buffer_printf(&d->out,
-                      "<path class=\"%s\" stroke-dasharray=\"%s\" d=\"M%.1f "
-                      "%.1fh26\"/>\n",
-                      i < 0 ? "peak" : "roof", i < 0 ? "none" : dashes[i], x,
-                      y);
-        if (i < 0)
-            svg_text(&d->out, "", text, y + 4, "FMA %.1f GFLOP/s",
-                     1e-9 * r->fma);
-        else
-            svg_text(&d->out, "", text, y + 4, "%s %.1f GB/s", level_name[i],
-                     1e-9 * r->read[i]);
-    }
+    for (int unit = BoundFma; unit < Bounds; unit++)
+        if (peak_of(d, unit) > 0) {
+            put_key(d, "peak", "none", x, y, peak_text(d, unit));
+            y += line;
+        }
+    for (int i = 0; i < Levels; i++, y += line)
+        put_key(d, "roof", dashes[i], x, y,
+                arena_printf(d->arena, "%s %.1f GB/s", level_name[i],
+                             1e-9 * r->read[i]));
     y += line;
     svg_text(&d->out, "end", right, y + 4, "%% of limit");
     for (int i = 0; i < d->kernels.n; i++) {

@@ -8,9 +8,8 @@
 
 const char *bound_word(int bound)
 {
-    return bound == BoundDot ? "dot"
-         : bound == BoundFma ? "FMA"
-                             : level_name[bound];
+    static const char *const unit[] = { "FMA", "dot", "bf16" };
+    return bound < Levels ? level_name[bound] : unit[bound - BoundFma];
 }
 
 /* Returns the fraction of `set` bytes that miss a cache of `room` bytes, if all
@@ -29,9 +28,7 @@ Limit limit_within(const Machine *m, const Rates *r, const Demand *d,
     const double far = c->weights + c->cached;
     const double near = cost_traffic(c) - far - c->again;
     const double calls = d->calls > 0 ? d->calls : 1;
-    const double all = operations_seconds(r, *c);
-    const bool floats = c->flops / r->fma >= all / 2;
-    Limit limit = { all, floats ? BoundFma : BoundDot };
+    Limit limit = { operations_seconds(r, *c), operations_bound(r, *c) };
     double room = 0;
     for (int i = LevelL1; i <= (int)farthest; i++) {
         const double bytes = i == LevelL1
@@ -89,13 +86,17 @@ Limit work_limit(const Machine *m, const Rates *r, const Work *w,
     return limit;
 }
 
+void rates_raise(Rates *r, double more)
+{
+    r->fma *= more;
+    r->dot *= more;
+    r->pair *= more;
+}
+
 void rates_reach(Rates *r, const Cost *c, double seconds)
 {
     if (seconds <= 0)
         return;
-    const double more = fmax(1, operations_seconds(r, *c) / seconds);
-    r->fma *= more;
-    if (c->dots > 0)
-        r->dot *= more;
+    rates_raise(r, fmax(1, operations_seconds(r, *c) / seconds));
     r->read[LevelL1] = fmax(r->read[LevelL1], cost_traffic(c) / seconds);
 }

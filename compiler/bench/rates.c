@@ -36,7 +36,9 @@ static bool any_beaten(const BenchReport *r)
 
 static bool grew(const Rates *r, const Rates *before)
 {
-    bool more = r->fma > (1 + same) * before->fma;
+    bool more = r->fma > (1 + same) * before->fma
+             || r->dot > (1 + same) * before->dot
+             || r->pair > (1 + same) * before->pair;
     for (int i = 0; i < Levels; i++)
         more |= r->read[i] > (1 + same) * before->read[i];
     return more;

@@ -53,6 +53,7 @@ static void add_product(const Graph *g, const Node *n, Cost cost, Load *to)
     Cost *of = &to->of[product_kind(g, n, results / columns_of(n))];
     cost.flops *= panels_part(columns_of(n));
     cost.dots *= panels_part(columns_of(n));
+    cost.pairs *= panels_part(columns_of(n));
     *of = cost_sum(*of, cost);
     to->count[LoadResults] += results;
 }

@@ -130,9 +130,10 @@ int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t n_keys)
     return flops_of(&c);
 }
 
-int64_t node_sums(const Graph *g, int node, int64_t rows, int64_t tanh)
+int64_t node_sums(const Graph *g, int node, int64_t rows, int64_t n_keys,
+                  int64_t tanh)
 {
-    Count c = count_of(g, node, rows, 1);
+    Count c = count_of(g, node, rows, n_keys);
     c.mask = NULL;
     c.tanh = tanh;
     flops_of(&c);

@@ -257,9 +257,10 @@ int cell_gates(CellType cell);
 /* Returns the FLOPs of a node for `rows` rows and `keys` keys, excluding masked
  * keys. A multiplication with an addition counts as two. */
 int64_t node_flops(const Graph *g, int node, int64_t rows, int64_t keys);
-/* Returns the FLOPs of the node's sums of products, for rows that see one key
- * each. Each tanh in a sum counts as `tanh` FLOPs. */
-int64_t node_sums(const Graph *g, int node, int64_t rows, int64_t tanh);
+/* Returns the FLOPs of the node's sums of products, counted like node_flops().
+ * Each tanh in a sum counts as `tanh` FLOPs. */
+int64_t node_sums(const Graph *g, int node, int64_t rows, int64_t keys,
+                  int64_t tanh);
 /* Returns the number of pairs of a query and a visible key in one head of the
  * node. */
 int64_t node_pairs(const Graph *g, int node, int64_t rows, int64_t keys);

@@ -1,4 +1,4 @@
-/* dots.h: the loop with which machine.c measures integer dot products. */
+/* dots.h: the loops with which machine.c measures dot products. */
 #ifndef ATTNC_DOTS_H
 #define ATTNC_DOTS_H
 
@@ -13,5 +13,7 @@ typedef struct {
 /* Returns the fastest loop that this machine can run with the instructions that
  * code for `t` may use. `t` NULL: all instructions. */
 DotLoop dot_loop(const Target *t);
+/* Like dot_loop(), for the instruction that sums two products of bf16. */
+DotLoop pair_loop(const Target *t);
 
 #endif

@@ -189,13 +189,22 @@ static double fma_step(Member *m)
     return 2.0 * (double)(steps * loop.floats);
 }
 
-static double dot_step(Member *m)
+static double run_dots(DotLoop loop)
 {
     const int64_t steps = 5000;
-    const DotLoop loop = dot_loop(m->target);
     volatile int kept = loop.run(steps);
     (void)kept;
     return 2.0 * (double)(steps * loop.products);
+}
+
+static double dot_step(Member *m)
+{
+    return run_dots(dot_loop(m->target));
+}
+
+static double pair_step(Member *m)
+{
+    return run_dots(pair_loop(m->target));
 }
 
 /* Returns the rate of a step that reads no memory. */
@@ -219,6 +228,11 @@ double machine_fma_rate(const Target *t, int threads, double seconds)
 double machine_dot_rate(const Target *t, int threads, double seconds)
 {
     return dot_loop(t).run ? step_rate(t, threads, dot_step, seconds) : 0;
+}
+
+double machine_pair_rate(const Target *t, int threads, double seconds)
+{
+    return pair_loop(t).run ? step_rate(t, threads, pair_step, seconds) : 0;
 }
 
 /* Measures the clock with dependent multiplications, which take 3 cycles each
@@ -371,6 +385,7 @@ static void measure_rates(const Machine *m, Rates *r, const Target *t,
 {
     r->fma = machine_fma_rate(t, r->threads, seconds);
     r->dot = machine_dot_rate(t, r->threads, seconds);
+    r->pair = machine_pair_rate(t, r->threads, seconds);
     for (int level = 0; b->at && level < Levels; level++)
         r->read[level] = machine_read_rate(
             b, r->threads, piece_of(m, (Level)level, r->threads, b), seconds);
@@ -402,7 +417,7 @@ void machine_measure(Machine *m, const Target *t, int threads, double seconds)
     const size_t bytes = m->cache[LevelL3] * 16;
     if (!read_block_make(&b, bytes < most ? bytes : most))
         b.at = NULL;
-    const double slice = seconds / (m->counts * (2 + Levels) + 1);
+    const double slice = seconds / (m->counts * (3 + Levels) + 1);
     m->clock = machine_clock(slice);
     for (int i = 0; i < m->counts; i++)
         measure_rates(m, &m->rates[i], t, &b, slice);
@@ -414,6 +429,7 @@ void rates_keep_better(Rates *r, const Rates *again)
 {
     r->fma = fmax(r->fma, again->fma);
     r->dot = fmax(r->dot, again->dot);
+    r->pair = fmax(r->pair, again->pair);
     for (int i = 0; i < Levels; i++)
         r->read[i] = fmax(r->read[i], again->read[i]);
 }

@@ -25,6 +25,8 @@ typedef struct { /* rates of several threads together, per second */
     double fma;          /* f32 operations, two for each FMA */
     double dot;          /* operations of integer dot products; 0: no
                             instruction for them */
+    double pair;         /* operations of the instruction that sums two products
+                            of bf16, which may be slower than FMAs; 0: none */
     double read[Levels]; /* bytes read from each level; 0: unknown */
 } Rates;
 
@@ -55,6 +57,10 @@ double machine_fma_rate(const Target *t, int threads, double seconds);
 
 /* Like machine_fma_rate(), for integer dot products; 0: no such instruction. */
 double machine_dot_rate(const Target *t, int threads, double seconds);
+
+/* Like machine_fma_rate(), for the instruction that sums two products of bf16;
+ * 0: no such instruction. */
+double machine_pair_rate(const Target *t, int threads, double seconds);
 
 /* Measures a core's cycles per second, within `seconds`; 0: unknown. */
 double machine_clock(double seconds);

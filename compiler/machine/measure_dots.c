@@ -1,27 +1,28 @@
-/* measure_dots.c: loops that measure integer dot products in registers. They
- * multiply 8-bit numbers if one instruction can sum four such products,
- * otherwise 16-bit numbers. */
+/* measure_dots.c: loops that measure dot products in registers. Those of
+ * integers multiply 8-bit numbers if one instruction can sum four such
+ * products, otherwise 16-bit numbers. */
 #include "machine/dots.h"
 
 #if defined __x86_64__
 #include <immintrin.h>
 
-/* Ten independent sums are enough to fill all units of every machine (latency
- * times units). */
+/* Twelve independent sums are enough to fill all units of every machine
+ * (latency times units). */
 #define DOT_LOOP(name, features, vector, zero, ones, dot)                     \
     __attribute__((target(features))) static int name(int64_t steps)          \
     {                                                                         \
         const vector x = ones(1), y = ones(2);                                \
         vector a = zero(), b = a, c = a, d = a, e = a;                        \
-        vector f = a, g = a, h = a, i = a, j = a;                             \
+        vector f = a, g = a, h = a, i = a, j = a, k = a, l = a;               \
         for (int64_t step = 0; step < steps; step++) {                        \
             a = dot(a, x, y), b = dot(b, x, y), c = dot(c, x, y);             \
             d = dot(d, x, y), e = dot(e, x, y), f = dot(f, x, y);             \
             g = dot(g, x, y), h = dot(h, x, y), i = dot(i, x, y);             \
-            j = dot(j, x, y);                                                 \
+            j = dot(j, x, y), k = dot(k, x, y), l = dot(l, x, y);             \
             __asm__ volatile(""                                               \
                              : "+v"(a), "+v"(b), "+v"(c), "+v"(d), "+v"(e),   \
-                               "+v"(f), "+v"(g), "+v"(h), "+v"(i), "+v"(j));  \
+                               "+v"(f), "+v"(g), "+v"(h), "+v"(i), "+v"(j),   \
+                               "+v"(k), "+v"(l));                             \
         }                                                                     \
         union {                                                               \
             vector all;                                                       \
@@ -32,6 +33,8 @@
 
 #define MADD_512(sum, x, y) _mm512_add_epi32(sum, _mm512_madd_epi16(x, y))
 #define MADD_256(sum, x, y) _mm256_add_epi32(sum, _mm256_madd_epi16(x, y))
+#define PAIR_512(sum, x, y) _mm512_dpbf16_ps(sum, (__m512bh)(x), (__m512bh)(y))
+#define PAIR_256(sum, x, y) _mm256_dpbf16_ps(sum, (__m256bh)(x), (__m256bh)(y))
 
 DOT_LOOP(vnni_512, "avx512f,avx512vnni", __m512i, _mm512_setzero_si512,
          _mm512_set1_epi32, _mm512_dpbusd_epi32)
@@ -41,6 +44,10 @@ DOT_LOOP(madd_512, "avx512f,avx512bw", __m512i, _mm512_setzero_si512,
          _mm512_set1_epi32, MADD_512)
 DOT_LOOP(madd_256, "avx2", __m256i, _mm256_setzero_si256, _mm256_set1_epi32,
          MADD_256)
+DOT_LOOP(pair_512, "avx512f,avx512bf16", __m512, _mm512_setzero_ps,
+         _mm512_set1_ps, PAIR_512)
+DOT_LOOP(pair_256, "avx512f,avx512vl,avx512bf16", __m256, _mm256_setzero_ps,
+         _mm256_set1_ps, PAIR_256)
 
 /* True if code for `t` may use vectors of `width` floats and the feature.
  * `feature` NULL: no feature beyond the instruction set is needed. */
@@ -57,13 +64,28 @@ DotLoop dot_loop(const Target *t)
     Cpu cpu;
     cpu_find(&cpu);
     if (cpu.has & CpuVnni && may(t, 16, "avx512vnni"))
-        return (DotLoop){ vnni_512, 10 * 64 };
+        return (DotLoop){ vnni_512, 12 * 64 };
     if (cpu.has & CpuAvxVnni && may(t, 8, "avxvnni"))
-        return (DotLoop){ vnni_256, 10 * 32 };
+        return (DotLoop){ vnni_256, 12 * 32 };
     if (cpu.has & CpuV4 && may(t, 16, NULL))
-        return (DotLoop){ madd_512, 10 * 32 };
+        return (DotLoop){ madd_512, 12 * 32 };
     if (cpu.has & CpuV3 && may(t, 8, NULL))
-        return (DotLoop){ madd_256, 10 * 16 };
+        return (DotLoop){ madd_256, 12 * 16 };
+#else
+    (void)t;
+#endif
+    return (DotLoop){ 0 };
+}
+
+DotLoop pair_loop(const Target *t)
+{
+#if defined __x86_64__
+    Cpu cpu;
+    cpu_find(&cpu);
+    if (cpu.has & CpuBf16 && may(t, 16, "avx512bf16"))
+        return (DotLoop){ pair_512, 12 * 32 };
+    if (cpu.has & CpuBf16 && may(t, 8, "avx512bf16"))
+        return (DotLoop){ pair_256, 12 * 16 };
 #else
     (void)t;
 #endif

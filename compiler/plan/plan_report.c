@@ -157,6 +157,16 @@ static json_t *tasks_json(const Plan *p)
     return list;
 }
 
+/* Returns why products are slower than in f32, or NULL if they are not. */
+static const char *slow_text(const Plan *p)
+{
+    return p->g->spec->arithmetic != ArithmeticBf16Dp || p->target.pairs
+             ? NULL
+             : arena_printf(p->arena_,
+                            "bf16_dp is slower than f32 on %s: FMAs compute it",
+                            p->target.name);
+}
+
 static json_t *report(const Plan *p)
 {
     TilingFrom from;
@@ -166,8 +176,7 @@ static json_t *report(const Plan *p)
         if (c.entry[e].there)
             json_array_append_new(entries, entry_json(p, &c.entry[e], e));
     return json_pack("{s:s, s:s*, s:s*, s:I, s:I, s:{s:I, s:I}, s:o, s:s, s:i, "
-                     "s:s,"
-                     " s:o, s:o}",
+                     "s:s, s:s*, s:o, s:o}",
                      "name", p->g->spec->name, "layers", p->g->spec->layers,
                      "fixed", plan_fixed(p) ? plan_fixed_text(p) : NULL,
                      "parameters", (json_int_t)c.parameters, "weights_bytes",
@@ -175,8 +184,8 @@ static json_t *report(const Plan *p)
                      (json_int_t)page_bytes(p, CacheSelf), "cross",
                      (json_int_t)page_bytes(p, CacheCross), "sentence_bytes",
                      sentence_json(&c), "march", p->target.name, "width",
-                     p->target.width, "tile", plan_tiles(p, &from), "tasks",
-                     tasks_json(p), "entries", entries);
+                     p->target.width, "tile", plan_tiles(p, &from), "slow",
+                     slow_text(p), "tasks", tasks_json(p), "entries", entries);
 }
 
 static long long integer_of(const json_t *o, const char *key)
@@ -310,6 +319,8 @@ char *plan_text(Arena *a, const Plan *p)
         integer_of(state, "cross_cache"), integer_of(state, "arena"));
     if (p->g->spec->layers)
         buffer_printf(&b, "layers: %s\n", p->g->spec->layers);
+    if (word(r, "slow"))
+        buffer_printf(&b, "%s\n", word(r, "slow"));
     if (plan_fixed(p))
         add_fixed(&b, p);
     buffer_printf(&b, "\ntasks:\n");

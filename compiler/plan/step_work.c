@@ -28,7 +28,7 @@ static int64_t row_elements(Type t)
 int64_t step_work(const Plan *p, int node)
 {
     const Node *n = node_at(p, node);
-    const int64_t sums = node_sums(p->g, node, 1, TanhWork)
+    const int64_t sums = node_sums(p->g, node, 1, 1, TanhWork)
                        / row_times(n->type);
     if (n->op == OpAttention)
         return sums + ElementWork * n->heads;

@@ -233,7 +233,7 @@ static const char *machine_name(Arena *a, const Machine *m)
 }
 
 /* a row of rates: number of threads, then all rates */
-enum { RatesNumbers = Levels + 3 };
+enum { RatesNumbers = Levels + 4 };
 
 static bool rates_read(Rates *r, const json_t *from)
 {
@@ -242,15 +242,16 @@ static bool rates_read(Rates *r, const json_t *from)
         return false;
     *r = (Rates){ .threads = (int)fmin(x[0], INT32_MAX),
                   .fma = x[1],
-                  .dot = x[2] };
-    memcpy(r->read, &x[3], sizeof r->read);
+                  .dot = x[2],
+                  .pair = x[3] };
+    memcpy(r->read, &x[4], sizeof r->read);
     return r->threads > 0 && r->fma > 0;
 }
 
 static json_t *rates_json(const Rates *r)
 {
-    double x[RatesNumbers] = { r->threads, r->fma, r->dot };
-    memcpy(&x[3], r->read, sizeof r->read);
+    double x[RatesNumbers] = { r->threads, r->fma, r->dot, r->pair };
+    memcpy(&x[4], r->read, sizeof r->read);
     return json_reals(x, RatesNumbers);
 }
 

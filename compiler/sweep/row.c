@@ -33,11 +33,16 @@ const RowWork *row_main(const Row *r)
 #define TEXT(of, member) COLUMN(Maybe, of, member, #member)
 #define COUNT(array) (int)(sizeof array / sizeof *array)
 
-static const RowColumn cost_columns[] = {
-    NUMBER(Cost, flops),  NUMBER(Cost, dots),   NUMBER(Cost, weights),
-    NUMBER(Cost, again),  NUMBER(Cost, scan),   NUMBER(Cost, cached),
-    NUMBER(Cost, values), NUMBER(Cost, written)
-};
+static const RowColumn cost_columns[] = { NUMBER(Cost, flops),
+                                          NUMBER(Cost, dots),
+                                          NUMBER(Cost, weights),
+                                          NUMBER(Cost, again),
+                                          NUMBER(Cost, scan),
+                                          NUMBER(Cost, cached),
+                                          NUMBER(Cost, values),
+                                          NUMBER(Cost, written),
+                                          COLUMN(Added, Cost, pairs, "pairs",
+                                                 .most = MOST) };
 static const RowColumn work_columns[] = {
     COLUMN(Row, RowWork, cost, "cost", .n = COUNT(cost_columns),
            .row = cost_columns),

@@ -286,7 +286,7 @@ void tune_limits(TuneReport *r, const Works *works)
         if (t->limit <= best)
             continue;
         const double more = (1 + 1e-9) * t->limit / best;
-        r->rates.fma *= more;
+        rates_raise(&r->rates, more);
         r->rates.read[LevelL1] *= more;
         i = -1; /* starts again, because the raised rates apply to all tasks */
     }

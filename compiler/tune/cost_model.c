@@ -232,6 +232,14 @@ static double cycle_rate(const CostModel *m)
     return m->rates->fma / m->threads / (2.0 * ports * m->plan->target.width);
 }
 
+/* Returns the numbers of k that one instruction adds to a sum. */
+static double k_per_step(const CostModel *m)
+{
+    return m->task->key.arithmetic == ArithmeticBf16Dp && m->plan->target.pairs
+             ? 2
+             : 1;
+}
+
 /* Returns the seconds of a product of rows x k with k x n, whose B is in a
  * cache. Tiles have roughly equal heights, and each column of tiles reads its
  * part of B again. */
@@ -242,7 +250,7 @@ static double product_seconds(const CostModel *m, const Tiling *t, double rows,
     const double tiles = ceil(rows / t->mr), mr = rows / tiles;
     const double v = fmin(t->nr, n) / width;
     double cycles = fmax(mr * v / ports, (mr + v) / ports);
-    cycles = fmax(cycles, latency) * k;
+    cycles = fmax(cycles, latency) * k / k_per_step(m);
     cycles += ceil(k / k_block) * (call_cycles + 2 * mr * v);
     const double times = tiles * ceil(n / t->nr);
     double seconds = times * cycles / cycle_rate(m);

@@ -14,7 +14,7 @@
 /* A machine with 1 KB of L1, 10 KB of L2, 100 KB of L3, and 1000 FLOP/s. Memory
  * delivers 1 byte per second; L3, L2 and L1 10, 100 and 1000. */
 static const Machine small = { .cache = { 1000, 10000, 100000 } };
-static const Rates one = { 1, 1e3, 4e3, { 1e3, 1e2, 1e1, 1 } };
+static const Rates one = { 1, 1e3, 4e3, 2e3, { 1e3, 1e2, 1e1, 1 } };
 
 static Limit limit(Cost c, double set, double calls)
 {
@@ -47,13 +47,60 @@ static void levels(void **state)
     assert_limit(limit((Cost){ .flops = 1e5, .dots = 4e6, .weights = 2000 },
                        2000, 1),
                  1100, BoundDot);
+    /* pairs of bf16, twice as fast */
+    assert_limit(limit((Cost){ .flops = 1e5, .pairs = 4e6, .weights = 2000 },
+                       2000, 1),
+                 2100, BoundPair);
+}
+
+/* Tests that FMAs compute pairs if the instruction for them is slower. */
+static void slow_pairs(void **state)
+{
+    (void)state;
+    Rates r = one;
+    const Demand d = { { .pairs = 4e6, .weights = 2000 }, 2000, 1 };
+    r.pair = 5e2;
+    assert_limit(limit_of(&small, &r, &d, INFINITY), 4000, BoundFma);
+    r.pair = 0;
+    assert_limit(limit_of(&small, &r, &d, INFINITY), 4000, BoundFma);
+}
+
+/* Tests that products of bf16 rows count as pairs, and their biases do not. */
+static void pair_counts(void **state)
+{
+    (void)state;
+    static const int32_t start[] = { 0, 5 };
+    static const char *const sets[] = { "dtype=bf16", "arithmetic=bf16_dp" };
+    Cost all[2] = { 0 };
+    for (int dp = 0; dp < 2; dp++) {
+        Engine e = { 0 };
+        const EngineOptions o = { .spec = "models/attention.yaml",
+                                  .sets = sets,
+                                  .nsets = 1 + dp };
+        assert_int_equal(engine_plan(&e, &o), ExitDone);
+        Cost *cost = new_costs(e.plan);
+        count_call(e.plan,
+                   &(EntryCall){ .entry = EntryEncode,
+                                 .sequences = 1,
+                                 .start = start,
+                                 .source = start + 1,
+                                 .group = 1 },
+                   cost);
+        for (int i = 0; i < e.plan->g->nodes.n; i++)
+            all[dp] = cost_sum(all[dp], cost[i]);
+        engine_close(&e);
+    }
+    assert_true(all[0].pairs == 0);
+    assert_true(all[1].pairs == 4 * 2.0 * 5 * 512 * 512);
+    assert_true(all[0].weights == all[1].weights);
+    assert_true(cost_operations(all[1]) >= cost_operations(all[0]));
 }
 
 /* Tests that twice the threads have twice the near caches. */
 static void threads(void **state)
 {
     (void)state;
-    const Rates two = { 2, 2e3, 8e3, { 2e3, 2e2, 1e1, 1 } };
+    const Rates two = { 2, 2e3, 8e3, 4e3, { 2e3, 2e2, 1e1, 1 } };
     const Demand d = { { .weights = 22000 }, 22000, 1 };
     assert_limit(limit_of(&small, &two, &d, INFINITY), 100, LevelL2);
 }
@@ -143,7 +190,7 @@ static BenchReport spoilt(Arena *a, const Cost *sum, const Cost *kernel)
     machine_measure(&r.machine, NULL, 1, 0.02);
     for (int i = 0; i < r.machine.counts; i++) {
         const int n = r.machine.rates[i].threads;
-        r.machine.rates[i] = (Rates){ n, 1, 1, { 1, 1, 1, 1 } };
+        r.machine.rates[i] = (Rates){ n, 1, 1, 1, { 1, 1, 1, 1 } };
     }
     r.rates = *machine_rates(&r.machine, 1);
     BenchRow row = { .work = { .name = "encode", .sum = *sum },
@@ -228,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(levels),     cmocka_unit_test(threads),
+        cmocka_unit_test(slow_pairs), cmocka_unit_test(pair_counts),
         cmocka_unit_test(values),     cmocka_unit_test(nearer),
         cmocka_unit_test(scans),      cmocka_unit_test(scan_counts),
         cmocka_unit_test(bad_moment), cmocka_unit_test(faster_than_any),

@@ -128,7 +128,7 @@ static void clusters_apart(void **state)
     BenchReport r = { .engine = &e,
                       .setup = &setup,
                       .threads = 1,
-                      .rates = { 1, 1e11, 0, { 4e11, 2e11, 1e11, 3e10 } } };
+                      .rates = { 1, 1e11, 0, 0, { 4e11, 2e11, 1e11, 3e10 } } };
     KernelList kernels = { 0 };
     double p50 = 1;
     const Cost cost = { .flops = 4e10, .weights = 4e9 };
@@ -150,6 +150,37 @@ static void clusters_apart(void **state)
     engine_close(&e);
 }
 
+/* Tests that a faster unit than FMA has a peak if a workload uses it. */
+static void peaks(void **state)
+{
+    (void)state;
+    const EngineOptions with = { .spec = "models/tiny.yaml" };
+    static const Rates rates[] = {
+        { 1, 1e11, 4e11, 2e11, { 4e11, 2e11, 1e11, 3e10 } },
+        { 1, 1e11, 4e11, 5e10, { 4e11, 2e11, 1e11, 3e10 } }
+    };
+    Engine e = { 0 };
+    assert_int_equal(engine_open(&e, &with), ExitDone);
+    const Setup setup = { .options = { .batch = 1, .beam = 1 } };
+    for (int slow = 0; slow < 2; slow++) {
+        BenchReport r = {
+            .engine = &e, .setup = &setup, .threads = 1, .rates = rates[slow]
+        };
+        vec_push(e.arena, &r.rows,
+                 ((BenchRow){
+                     .work = { .name = "encode",
+                               .sum = { .pairs = 1e10, .weights = 1e8 } },
+                     .time = { .p50 = 1 },
+                     .limit = { 0.5, BoundPair } }));
+        const char *text = draw_roofline(&r);
+        assert_true(check_xml(text, "title") > 0);
+        assert_int_equal(count(text, ">FMA 100.0 GFLOP/s<"), 2);
+        assert_int_equal(count(text, ">bf16 200.0 GFLOP/s<"), slow ? 0 : 2);
+        assert_null(strstr(text, ">dot "));
+    }
+    engine_close(&e);
+}
+
 static void no_folder(void **state)
 {
     char path[128];
@@ -162,9 +193,8 @@ static void no_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_and_legend),
-        cmocka_unit_test(numbers_apart),
-        cmocka_unit_test(clusters_apart),
+        cmocka_unit_test(marks_and_legend), cmocka_unit_test(numbers_apart),
+        cmocka_unit_test(clusters_apart),   cmocka_unit_test(peaks),
         cmocka_unit_test(no_folder),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

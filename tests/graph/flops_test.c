@@ -105,7 +105,7 @@ static void test_products(void **state)
 
 static void count_sums(int64_t want, Node n)
 {
-    assert_int_equal(node_sums(&graph, add(n), Rows, 1), want);
+    assert_int_equal(node_sums(&graph, add(n), Rows, 1, 1), want);
 }
 
 /* Tests that the sums of products are a part of the FLOPs: without the
@@ -203,7 +203,7 @@ static void count_masked(Entry entry, MaskSpec mask, int64_t keys, int pairs)
     graph.nodes.at[node].entry = entry;
     assert_int_equal(node_pairs(&graph, node, Rows, keys), pairs);
     assert_int_equal(node_flops(&graph, node, Rows, keys), 2 * 4 * 3 * pairs);
-    assert_int_equal(node_sums(&graph, node, 1, 1), 2 * 4 * 3);
+    assert_int_equal(node_sums(&graph, node, 1, 1, 1), 2 * 4 * 3);
 }
 
 /* Tests the keys of each row: rows 0 to 4 of an encoder, 2 to 6 of a decoder.

@@ -47,6 +47,10 @@ static void rates_of_targets(void **state)
             assert_false(dots);
         else
             assert_true(dots == (machine_dot_rate(NULL, 1, 0.001) > 0));
+        const bool pairs = machine_pair_rate(&t, 1, 0.001) > 0;
+        assert_true(pairs
+                    == (here.has & CpuBf16
+                        && (t.width == 1 || target_has(&t, "avx512bf16"))));
     }
 }
 
@@ -94,6 +98,7 @@ static void target_beside_machine(void **state)
                   .counts = 1,
                   .rates = { { .threads = 1,
                                .fma = 256e9,
+                               .pair = 512e9,
                                .read = { 4e11, 2e11, 8e10, 3e10 } } } };
     char *text = printed(&m, "icelake-server", false);
     assert_non_null(
@@ -104,12 +109,17 @@ static void target_beside_machine(void **state)
                                  "48\n"));
     assert_non_null(strstr(text, "bytes a cycle from memory          4       "
                                  "7.5\n"));
+    assert_non_null(strstr(text, "bf16_dp beside FMA                 1      "
+                                 "2.00\n"));
     free(text);
     m.clock = 0;
+    m.rates[0].pair = 128e9; /* FMAs are used */
     text = printed(&m, "znver4", true);
     assert_non_null(strstr(text, "Target znver4, measured on"));
     assert_non_null(strstr(text, "|whole FMAs a cycle        |         1|"
                                  "         -|\n"));
+    assert_non_null(strstr(text, "|bf16_dp beside FMA        |         2|"
+                                 "      1.00|\n"));
     free(text);
     assert_true(machine_clock(0.01) >= 0);
 }
@@ -190,7 +200,7 @@ static void machine_formats(void **state)
     static const char *const has[] = {
         [BenchTable] = "\n1     ",
         [BenchMarkdown] = "\n| 1 ",
-        [BenchCsv] = "threads,fma_gflop_per_s,dot_gop_per_s,",
+        [BenchCsv] = "threads,fma_gflop_per_s,dot_gop_per_s,bf16_gflop",
         [BenchJson] = "\"rates\": [",
     };
     for (int format = BenchTable; format <= BenchMarkdown; format++) {

@@ -47,7 +47,9 @@ static inline void fake_rates(Machine *m, const Target *t, int threads,
     m->cache[LevelL1] = 32 << 10;
     m->cache[LevelL2] = 1 << 20;
     m->cache[LevelL3] = 32 << 20;
-    m->rates[0] = (Rates){ threads, 1e11, 4e11, { 4e11, 2e11, 1e11, 3e10 } };
+    m->rates[0] = (Rates){
+        threads, 1e11, 4e11, 2e11, { 4e11, 2e11, 1e11, 3e10 }
+    };
     m->counts = 1;
     fake.now += seconds;
 }

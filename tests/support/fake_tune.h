@@ -128,7 +128,7 @@ static inline TuneReport fake_report(void)
     static const Engine engine = { .spec = (Spec *)&spec };
     static const TuneOptions options = { .budget = TuneBudget };
     static const Rates rates = {
-        2, 2.104e11, 0, { 5e11, 1.8e11, 9e10, 2.13e10 }
+        2, 2.104e11, 0, 0, { 5e11, 1.8e11, 9e10, 2.13e10 }
     };
     TuneReport r = {
         .arena = a,

@@ -121,8 +121,8 @@ static void test_rates(void **state)
     (void)state;
     machine_find(&m);
     m.counts = 2;
-    m.rates[0] = (Rates){ 1, 1e11, 4e11, { 4e11, 2e11, 1e11, 2e10 } };
-    m.rates[1] = (Rates){ 2, 2e11, 8e11, { 8e11, 4e11, 2e11, 3e10 } };
+    m.rates[0] = (Rates){ 1, 1e11, 4e11, 2e11, { 4e11, 2e11, 1e11, 2e10 } };
+    m.rates[1] = (Rates){ 2, 2e11, 8e11, 4e11, { 8e11, 4e11, 2e11, 3e10 } };
     assert_false(rates_cached(a, &kept, 1));
     rates_cache(a, &m);
     assert_true(rates_cached(a, &kept, 2));

@@ -238,6 +238,7 @@ static void test_row(void **state)
     r.weights = 1e10;
     r.work[WorkSearch].estimate = NAN;
     r.work[WorkSearch].cost.flops = 23104.5;
+    r.work[WorkSearch].cost.pairs = 512;
     json_t *o = row_json(&r, 2);
     assert_true(row_read(a, &same, o, 2));
     assert_int_equal(same.state, RowTimed);
@@ -246,6 +247,7 @@ static void test_row(void **state)
     assert_true(same.parameters > 163889151 && same.parameters < 163889153);
     assert_int_equal(same.work[WorkSearch].times.n, 3);
     assert_true(isnan(same.work[WorkSearch].estimate));
+    assert_true(same.work[WorkSearch].cost.pairs == 512);
     assert_false(same.work[WorkStep].there);
     /* new times are added unless the results differ */
     assert_true(row_read(a, &same, o, 2));
@@ -409,7 +411,9 @@ static void test_plans(void **state)
     (void)state;
     machine_find(&machine);
     machine.counts = 1;
-    machine.rates[0] = (Rates){ 1, 1e11, 4e11, { 4e11, 2e11, 1e11, 2e10 } };
+    machine.rates[0] = (Rates){
+        1, 1e11, 4e11, 2e11, { 4e11, 2e11, 1e11, 2e10 }
+    };
     axes_read(a, &o, &s.axes);
     grid_make(a, &o, &s.axes, &s.variants);
     for (int i = 0; i < s.variants.n; i++) {

@@ -21,7 +21,7 @@ static void check_space(const char *spec, const char *march)
 {
     Engine e = { 0 };
     Machine m = { .cpu = "", .cores = 2, .cache = { 32768, 1 << 20, 1 << 25 } };
-    const Rates r = { 2, 2e11, 0, { 4e11, 2e11, 1e11, 5e10 } };
+    const Rates r = { 2, 2e11, 0, 0, { 4e11, 2e11, 1e11, 5e10 } };
     const EngineOptions o = { .spec = spec, .march = march };
     assert_int_equal(engine_plan(&e, &o), ExitDone);
     CallSizes sizes = { 0 };

@@ -1,0 +1,2 @@
+0 plan tests/cli/block.yaml --march=znver3 --no-records --set=dtype=bf16,arithmetic=bf16_dp
+0 plan tests/cli/block.yaml --march=znver4 --no-records --set=dtype=bf16,arithmetic=bf16_dp
