@@ -346,6 +346,8 @@ bench-against: $(B)/attnc ## is this one faster than another revision, or slower
 	python3 -B bench/against.py $(REV) --attnc $(B)/attnc \
 	    --json $(B)/against.json $(if $(ONLY),--only $(ONLY)) \
 	    $(if $(SECONDS_EACH),--seconds $(SECONDS_EACH))
+bench-losses: $(B)/attnc ## what bf16 and int8 lose on trained models
+	python3 -B bench/losses.py --attnc $(B)/attnc
 bench-growth: $(B)/attnc ## does time grow as the FLOPs do?
 	sh bench/growth.sh $(B)/attnc
 # ONLY=base,loss: parts of it; all of them take hours
@@ -448,7 +450,7 @@ help: ## this list
     $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d))
 .PHONY: all install lib wheel uninstall man mutants test test-fast test-full check-asan check-tsan check-gcc check-arm check-bare check-ranks check-shards check-slurm nightly \
         check-sentences demo demo-embed bench \
-        bench-against bench-growth bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted warned \
+        bench-against bench-growth bench-losses bench-peers bench-tune fuzz fuzz-faults fuzz-kill planted warned \
         families-golden check-imports check-families check-gru check-reference check-reference-torch check-tokenizers bench-tokens bench-predict bench-jit g2p-error golden sample lint rooms \
         pictures format clean help
 .DELETE_ON_ERROR:
