@@ -1,5 +1,5 @@
 """What of the CPU's instructions this process may use: for dot products of
-integers, and where a workload is for a min_of CPU.
+integers and of bf16, and where a workload is for a min_of CPU.
 
 Linux gives a process the tiles of AMX when it asks for them, so a filter of
 system calls that refuses this is what no library gets around; oneDNN has a
@@ -13,10 +13,13 @@ import platform
 import struct
 
 AMX = "AMX"
+INT, BF16 = "int", "bf16"        # what products are of
 NAMES = [                        # of /proc/cpuinfo; the best first
-    ("amx_int8", AMX), ("avx512_vnni", "AVX-512 VNNI"),
-    ("avx_vnni", "AVX-VNNI"), ("avx512bw", "AVX-512"), ("avx2", "AVX2"),
-    ("i8mm", "NEON i8mm"), ("asimddp", "NEON dotprod")]
+    ("amx_int8", AMX, [INT]), ("amx_bf16", AMX, [BF16]),
+    ("avx512_vnni", "AVX-512 VNNI", [INT]),
+    ("avx512_bf16", "AVX-512 BF16", [BF16]), ("avx_vnni", "AVX-VNNI", [INT]),
+    ("avx512bw", "AVX-512", [INT, BF16]), ("avx2", "AVX2", [INT, BF16]),
+    ("i8mm", "NEON i8mm", [INT]), ("asimddp", "NEON dotprod", [INT])]
 ARCH_PRCTL, ARCH_GET_PERM, ARCH_REQUEST_PERM = 158, 0x1022, 0x1023
 TILES = 18                       # their bit of the state
 ONEDNN = {"x86-64-v3": "AVX2"}   # sets that workloads name, as oneDNN does
@@ -25,12 +28,14 @@ IS_TOLD = bytes.fromhex("31c9 8d4107")  # xor %ecx, %ecx; lea 7(%rcx), %eax
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
 
 
-def of_cpu():
-    """Names of NAMES that this CPU has, the best first."""
+def of_cpu(kinds=(INT, BF16)):
+    """Names of NAMES for products of these that this CPU has, the best first.
+    """
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         flags = {flag for line in file if line.startswith(("flags", "Features"))
                  for flag in line.split()}
-    return [name for flag, name in NAMES if flag in flags]
+    return list(dict.fromkeys(name for flag, name, of in NAMES
+                              if flag in flags and set(of) & set(kinds)))
 
 
 def amx_permitted():
@@ -41,9 +46,9 @@ def amx_permitted():
             bits.value >> TILES & 1 == 1)
 
 
-def usable():
+def usable(kind=INT):
     """The best that this process may use by now, or None."""
-    names = [n for n in of_cpu() if n != AMX or amx_permitted()]
+    names = [n for n in of_cpu([kind]) if n != AMX or amx_permitted()]
     return names[0] if names else None
 
 
@@ -61,7 +66,7 @@ def deny_amx():
     """To this process and its threads, before any library is loaded."""
     if AMX not in of_cpu():
         return
-    os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_VNNI"
+    os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_BF16"
 
     class Program(ctypes.Structure):
         _fields_ = [("words", ctypes.c_ushort), ("at", ctypes.c_char_p)]

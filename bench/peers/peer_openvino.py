@@ -1,5 +1,6 @@
 """OpenVINO, from the ONNX model, or from PyTorch's for attention alone and for
-decoders. In int8 there are two, both by NNCF: weights alone, where activations
+decoders. In bf16, by its hint, it rounds weights and activations as it
+compiles the model of f32. In int8 there are two, both by NNCF: weights alone, where activations
 are rounded as they come, by groups; and scales for all that products read, from
 samples, here the inputs that are measured, which is in its favour.
 
@@ -25,11 +26,11 @@ def group(work):
     return 128 if work["d"] % 256 else 256
 
 
-def compiled(work, model):
+def compiled(work, model, precision="f32"):
     return openvino.Core().compile_model(model, "CPU", {
         "INFERENCE_NUM_THREADS": work["threads"],
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": group(work),
-        "INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"})
+        "INFERENCE_PRECISION_HINT": precision, "PERFORMANCE_HINT": "LATENCY"})
 
 
 def limit(isa):
@@ -51,7 +52,7 @@ def samples(work):
 def encoder(work, variant):
     """In f32, or in what the variant says."""
     model = openvino.Core().read_model(export_onnx.encoder(work))
-    if not variant:
+    if variant in ("", "bf16"):
         return model
     import nncf
     if variant == "int8-weights":
@@ -121,7 +122,8 @@ def prepare(work, variant):
             return np.array(y[0]).transpose(1, 0, 2).reshape(work["n"], -1)
     else:
         feeds, padding = workloads.feeds(work)
-        model = compiled(work, encoder(work, variant))
+        model = compiled(work, encoder(work, variant),
+                         "bf16" if variant == "bf16" else "f32")
 
         def result(y):
             return workloads.real_rows(y, padding)

@@ -1,5 +1,7 @@
 """PyTorch: eager with scaled_dot_product_attention, the fast path of
-nn.TransformerEncoder (nested tensors where lengths differ), torch.compile."""
+nn.TransformerEncoder (nested tensors where lengths differ), torch.compile. In
+bf16 the weights and all activations are: that is faster than autocast, which
+rounds the weights in each call."""
 import torch
 
 import torch_decoder
@@ -23,13 +25,16 @@ def encoder_run(work, variant):
         mask = workloads.added_mask(padding)
         mask = None if mask is None else torch.from_numpy(mask)
     model.requires_grad_(False)
-    if variant == "compile":
+    if variant.endswith("-bf16"):
+        model.bfloat16()
+        mask = None if mask is None else mask.bfloat16()
+    if variant.startswith("compile"):
         model = torch.compile(model)
     if work["kind"] == "embed":
         return workloads.of_texts(work, lambda ids: model(
-            torch.from_numpy(ids)).numpy())
+            torch.from_numpy(ids)).float().numpy())
     return (lambda: model(tokens, mask),
-            lambda y: workloads.real_rows(y, padding))
+            lambda y: workloads.real_rows(y.float(), padding))
 
 
 def attention_run(work):

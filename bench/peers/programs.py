@@ -2,7 +2,8 @@
 
 A program of fewer bits is one of f32 told otherwise: `of` names that one, and
 what it loses is counted against it. Where the CPU has AMX, those whose products
-are of integers are measured twice: without it, and with it as NAME-amx."""
+are of integers or in bf16 are measured twice: without it, and with it as
+NAME-amx."""
 from typing import NamedTuple
 
 
@@ -46,6 +47,7 @@ INT4 = "dtype.default=int4,dtype.logits=int4,dtype.embedding=int4"
 BLOCKS = "int8, blocks of 32"
 FEWER = {                        # of, variant, format, products
     "attnc-bf16": ("attnc", "dtype=bf16", "bf16", "f32"),
+    "attnc-bf16-dp": ("attnc", "dtype=bf16,arithmetic=bf16_dp", "bf16", "bf16"),
     "attnc-int8-f32": ("attnc", "dtype=int8", "int8", "f32"),
     "attnc-int8": ("attnc", "dtype=int8,arithmetic=int8", "int8", "int8"),
     "attnc-int8-int15": ("attnc", "dtype=int8,arithmetic=int15", "int8",
@@ -55,6 +57,9 @@ FEWER = {                        # of, variant, format, products
                    "int8"),
     "attnc-int4-all-f32": ("attnc", INT4, "int4", "f32"),
     "attnc-int4-all": ("attnc", INT4 + ",arithmetic=int8", "int4", "int8"),
+    "openvino-bf16": ("openvino", "bf16", "bf16", "bf16"),
+    "torch-bf16": ("torch", "eager-bf16", "bf16", "bf16"),
+    "torch-compile-bf16": ("torch-compile", "compile-bf16", "bf16", "bf16"),
     "onnxruntime-int8": ("onnxruntime", "int8", "int8", "int8"),
     "openvino-int8": ("openvino", "int8", "int8", "int8, scales from samples"),
     "openvino-int8-weights": ("openvino", "int8-weights", "int8",
@@ -74,7 +79,7 @@ def fewer(of, variant, form, products):
 PROGRAMS = {**F32, **{name: fewer(*row) for name, row in FEWER.items()}}
 PROGRAMS.update({name + "-amx": program._replace(amx=True)
                  for name, program in PROGRAMS.items()
-                 if program.products.startswith("int") and
+                 if program.products.startswith(("int", "bf16")) and
                  program.of != "attnc"})
 
 

@@ -98,9 +98,9 @@ def fewer_table(report):
         return []
     has = ", ".join(report["machine"]["dot_products"])
     return ["### Fewer bits", "",
-            *textwrap.wrap("This CPU has these instructions for dot products of"
-                           f" integers: {has}. The column `dot products` has"
-                           " the best that the program may use.", 80), "",
+            *textwrap.wrap("This CPU has these instructions for dot products:"
+                           f" {has}. The column `dot products` has the best"
+                           " that the program may use.", 80), "",
             "| workload | program | weights | products in | dot products | ms |"
             " / attnc in f32 | / itself in f32 | loss |",
             "|" + "---|" * 9, *[f"| {line} |" for line in lines], ""]

@@ -4,7 +4,7 @@ usage: worker.py PROGRAM WORKLOAD.json
 
 It prepares, runs once, writes what came out to PROGRAM.npy beside the workload,
 pins itself to as many cores as the workload has threads, prints a line of JSON
-with its version and the dot products of integers that it may use, and then
+with its version and the dot products that it may use, and then
 answers each line of stdin, a number of seconds, with the times of the runs that
 it made in them, in ms."""
 import ctypes
@@ -55,9 +55,11 @@ def main():
     import numpy as np
     np.save(os.path.join(work["folder"], name + ".npy"), result(run()))
     pin(work["threads"])
+    kind = (instructions.BF16 if program.products == instructions.BF16
+            else instructions.INT)
     print(json.dumps({"version": module.version(work),
-                      "dot_products": instructions.usable()}), file=answers,
-          flush=True)
+                      "dot_products": instructions.usable(kind)}),
+          file=answers, flush=True)
     for line in sys.stdin:
         print(json.dumps(timed(run, float(line))), file=answers, flush=True)
 

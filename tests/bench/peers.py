@@ -81,6 +81,9 @@ def what_is_measured():
     assert programs.measured(["attnc-int8", "llamacpp-q8_0"], True) == [
         "attnc", "attnc-int8", "llamacpp", "llamacpp-q8_0",
         "llamacpp-q8_0-amx"]
+    assert programs.measured(["attnc-bf16-dp", "openvino-bf16"], True) == [
+        "attnc", "attnc-bf16-dp", "openvino", "openvino-bf16",
+        "openvino-bf16-amx"]
 
 
 def losses():
@@ -104,7 +107,9 @@ def amx_is_denied():
     done = subprocess.run([sys.executable, "-B", "-c", code], cwd=PEERS,
                           check=True, capture_output=True, text=True)
     assert done.stdout == "-1 False True\n", done.stdout
-    assert instructions.usable() in [None, *instructions.of_cpu()]
+    for kind in (instructions.INT, instructions.BF16):
+        assert instructions.usable(kind) in [None,
+                                             *instructions.of_cpu([kind])]
 
 
 def avx512_is_denied():
