@@ -157,9 +157,11 @@ static int64_t rows_of_node(const Graph *g, const Node *n, const Lengths length)
                      length);
 }
 
-static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
+/* In the time of a product of bf16 AMX multiplies two bytes. */
+static void add_operations(Cost *to, const Plan *p, int node, int64_t rows,
                            int64_t keys)
 {
+    const Graph *g = p->g;
     const Node *n = &g->nodes.at[node];
     const int64_t times = row_times(n->type);
     const double all = (double)node_flops(g, node, rows / times, keys);
@@ -170,8 +172,12 @@ static void add_operations(Cost *to, const Graph *g, int node, int64_t rows,
     const double sums = f->kernel
                           ? (double)node_sums(g, node, rows / times, keys, 1)
                           : 0;
+    const bool blocks = f == &row_formats[ArithmeticBf16Amx];
     to->flops += all - sums;
-    *(f->scaled ? &to->dots : &to->pairs) += f->planes * sums;
+    if (f->scaled || (blocks && p->target.amx))
+        to->dots += (blocks ? 2 : f->planes) * sums;
+    else
+        *(blocks ? &to->flops : &to->pairs) += sums;
 }
 
 /* Adds the weights that scans read again: a scan has one step per row of the
@@ -199,7 +205,7 @@ static void count_sequence(const Plan *p, const EntryCall *c,
         const int64_t rows = rows_of_node(g, n, length);
         const int64_t keys = keys_of(g, n, length);
         const int64_t seen = keys_seen(g, i, rows, keys);
-        add_operations(&cost[i], g, i, rows, keys);
+        add_operations(&cost[i], p, i, rows, keys);
         cost[i].values += value_bytes(g, n, length, seen, false);
         cost[i].written += written_bytes(g, n, length, seen);
         if (s % c->group == 0 || !reads_cross(g, n))

@@ -1,10 +1,15 @@
 /* measure_dots.c: loops that measure dot products in registers. Those of
  * integers multiply 8-bit numbers if one instruction can sum four such
  * products, otherwise 16-bit numbers. */
+#define _GNU_SOURCE /* syscall */
 #include "machine/dots.h"
 
 #if defined __x86_64__
 #include <immintrin.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 /* Twelve independent sums are enough to fill all units of every machine
  * (latency times units). */
@@ -49,6 +54,47 @@ DOT_LOOP(pair_512, "avx512f,avx512bf16", __m512, _mm512_setzero_ps,
 DOT_LOOP(pair_256, "avx512f,avx512vl,avx512bf16", __m256, _mm256_setzero_ps,
          _mm256_set1_ps, PAIR_256)
 
+/* Four independent sums are enough for the unit of AMX. */
+__attribute__((target("amx-tile,amx-int8"))) static int amx_loop(int64_t steps)
+{
+    static const struct {
+        uint8_t palette, row, none[14];
+        uint16_t bytes[16];
+        uint8_t rows[16];
+    } config = { .palette = 1,
+                 .bytes = { 64, 64, 64, 64, 64, 64 },
+                 .rows = { 16, 16, 16, 16, 16, 16 } };
+    _Alignas(64) static const uint8_t ones[64] = { 1 };
+    _Alignas(64) int32_t sum[16][16];
+    _tile_loadconfig(&config);
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    _tile_loadd(4, ones, 0);
+    _tile_loadd(5, ones, 0);
+    for (int64_t step = 0; step < steps; step++) {
+        _tile_dpbusd(0, 4, 5);
+        _tile_dpbusd(1, 4, 5);
+        _tile_dpbusd(2, 4, 5);
+        _tile_dpbusd(3, 4, 5);
+    }
+    _tile_stored(0, sum, 64);
+    _tile_release();
+    return sum[0][0];
+}
+
+/* Asks the system for AMX; returns false if this process may not use it. */
+static bool amx_allowed(void)
+{
+#ifdef __linux__
+    enum { RequestPermission = 0x1023, TileData = 18 };
+    return syscall(SYS_arch_prctl, RequestPermission, TileData) == 0;
+#else
+    return false;
+#endif
+}
+
 /* True if code for `t` may use vectors of `width` floats and the feature.
  * `feature` NULL: no feature beyond the instruction set is needed. */
 static bool may(const Target *t, int width, const char *feature)
@@ -63,6 +109,8 @@ DotLoop dot_loop(const Target *t)
 #if defined __x86_64__
     Cpu cpu;
     cpu_find(&cpu);
+    if (t && t->amx && amx_allowed())
+        return (DotLoop){ amx_loop, 4 * 16 * 16 * 64 };
     if (cpu.has & CpuVnni && may(t, 16, "avx512vnni"))
         return (DotLoop){ vnni_512, 12 * 64 };
     if (cpu.has & CpuAvxVnni && may(t, 8, "avxvnni"))

@@ -343,6 +343,12 @@ int64_t bias_width(const Block *b); /* number of distances: 2 * longest - 1 */
 
 /* Returns the task of this kind to which a node belongs; NULL: none. */
 const Task *plan_task(const Plan *p, TaskKind kind, int node);
+/* True if AMX computes this product of many rows, if the system allows it. */
+bool amx_multiplies(const Plan *p, int node);
+/* Returns the panels that it multiplies at once: 2, or fewer if unpacked copies
+ * of them are too large. */
+int amx_panels(Dtype d, int64_t k);
+bool plan_has_amx(const Plan *p); /* true if the plan has such products */
 /* Returns the distinct tile sizes of all products, e.g. "6x64 12x32". Sets
  * *from to FromTuned if any task was tuned. */
 const char *plan_tiles(const Plan *p, TilingFrom *from);

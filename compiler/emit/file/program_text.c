@@ -124,7 +124,7 @@ static void emit_model_struct(Gen *g, Emit *e)
         put(e, ".embedded = $embedded,\n");
     if (g->o->mode == EmitAot && generates(g))
         put(e, ".options = $options,\n");
-    if (has_amx(g) && !g->o->freestanding)
+    if (plan_has_amx(g->p) && !g->o->freestanding)
         put(e, ".amx_allowed = amx_allowed,\n");
     put(e, "};\n\n"
            "const struct attn_model *$model(void)\n"

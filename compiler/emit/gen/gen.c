@@ -103,27 +103,3 @@ void need_part_begin(Gen *g)
             "    return min(n, (n + step - 1) / step * part / parts * step);\n"
             "}\n\n");
 }
-
-int amx_panels(Dtype d, int64_t k)
-{
-    const int64_t bytes = ATTN_PANEL * dtype_column_bytes(DtypeInt8, k);
-    return !dtype_shared(d) || 2 * bytes <= CopyBytes ? 2 : bytes <= CopyBytes;
-}
-
-bool amx_multiplies(const Gen *g, int node)
-{
-    const Type w = node_at(g->p, node_at(g->p, node)->in[1])->type;
-    const Arithmetic a = epilogue_of(g->p, node).arithmetic;
-    return g->p->target.amx && a != ArithmeticF32 && a != ArithmeticBf16Dp
-        && amx_panels(dtype_of(w), matrix_columns(w)) > 0;
-}
-
-bool has_amx(const Gen *g)
-{
-    for (int i = 0; i < g->p->task.n; i++) {
-        const Task *t = &g->p->task.at[i];
-        if (t->key.kind == TaskMatmul && amx_multiplies(g, t->node))
-            return true;
-    }
-    return false;
-}

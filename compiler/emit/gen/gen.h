@@ -49,11 +49,6 @@ typedef struct { /* the layers of a stack (weight_structs.c) */
     bool alike;           /* all layers that have weights have the same text */
 } Layers;
 
-enum {
-    CopyBytes = 256 << 10 /* maximum bytes of a product's copies: a quarter of a
-                             thread's stack */
-};
-
 /* Functions that several parts of the file may call. Each is emitted once. */
 typedef enum {
     HelperMin,
@@ -144,14 +139,6 @@ struct Gen {
 /* Returns the tiling of the node's task of this kind, or NULL if it has
  * none. */
 const Tiling *tiling_of(const Gen *g, TaskKind kind, int node);
-
-/* True if AMX computes this product of many rows, if the system allows it:
- * `amx` in the bound weights. */
-bool amx_multiplies(const Gen *g, int node);
-/* Returns the panels that it multiplies at once: 2, or fewer if unpacked copies
- * of them are too large. */
-int amx_panels(Dtype d, int64_t k);
-bool has_amx(const Gen *g); /* true if the file has such products */
 
 /* Returns and reserves a free name: `base`, or `base` with a number. */
 const char *free_name(Gen *g, const char *base);

@@ -168,7 +168,7 @@ void emit_layer_structs(Gen *g, Emit *e)
     put(e, "struct weights {\n");
     if (!g->p->block.n)
         put(e, "char none;\n");
-    if (has_amx(g))
+    if (plan_has_amx(g->p))
         put(e, "int64_t amx;    /* 1: products may use AMX */\n");
     const char *own = members(g, StackNone, -1);
     emit_raw(e, own, strlen(own));
@@ -291,13 +291,13 @@ void emit_bind(Gen *g, Emit *e)
            "    struct weights *w = bound;\n"
            "    const float *p = packed;\n"
            "\n");
-    if (has_amx(g) && g->o->freestanding)
+    if (plan_has_amx(g->p) && g->o->freestanding)
         put(e, "#ifdef ATTNC_AMX_ALLOWED /* by the caller, of the system */\n"
                "    w->amx = 1;\n"
                "#else\n"
                "    w->amx = 0;\n"
                "#endif\n");
-    else if (has_amx(g))
+    else if (plan_has_amx(g->p))
         put_call(e,
                  arena_printf(g->a, "w->amx = %s",
                               use_kernel(g->kernels, "amx_allowed")),

@@ -5,7 +5,7 @@
 
 const char *amx_argument(Gen *g, int node)
 {
-    if (!amx_multiplies(g, node))
+    if (!amx_multiplies(g->p, node))
         return "";
     return g->only ? "n[6], " : "c->w->amx, ";
 }

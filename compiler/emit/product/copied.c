@@ -3,7 +3,9 @@
 #include "emit/product/products.h"
 
 enum {
-    CopyRows = 192 /* minimum rows for which copying a panel pays off */
+    CopyBytes = 256 << 10, /* maximum bytes of copies: a quarter of a thread's
+                              stack */
+    CopyRows = 192         /* minimum rows for which copying a panel pays off */
 };
 
 /* Chooses the number of rows to widen at once: the most that fit next to the

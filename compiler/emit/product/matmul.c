@@ -82,7 +82,7 @@ static void find_nests(Gen *g, int node, Nests *n)
         if (n->small && rows >= n->small->small_m)
             n->small = NULL;
     }
-    n->amx = amx_multiplies(g, node);
+    n->amx = amx_multiplies(g->p, node);
     n->p.least = n->small && n->small->small_m > 1 ? n->small->small_m : 1;
     n->copies = copied_product(g, &n->p, &n->copied, &n->copied_by);
     n->always = n->copies && n->small && n->small->small_m > n->copied_by.mr;
