@@ -67,6 +67,44 @@ static void test_space(void **state)
     }
 }
 
+/* Returns the predicted seconds of the first product of transformer-base in
+ * bf16_dp. */
+static double pairs_seconds(const char *march)
+{
+    static const char *const sets[] = { "dtype=bf16", "arithmetic=bf16_dp" };
+    const Machine m = { .cache = { 32768, 1 << 20, 1 << 25 } };
+    const Rates r = { 1, 2e11, 0, 4e11, { 4e11, 2e11, 1e11, 5e10 } };
+    const EngineOptions o = { .spec = "models/transformer-base.yaml",
+                              .sets = sets,
+                              .nsets = 2,
+                              .march = march };
+    Engine e = { 0 };
+    CallSizes sizes = { 0 };
+    assert_int_equal(engine_plan(&e, &o), ExitDone);
+    const Task *t = &e.plan->task.at[0];
+    assert_int_equal(t->key.arithmetic, ArithmeticBf16Dp);
+    vec_push(e.arena, &sizes,
+             ((CallSize){ .calls = 1, .rows = 100, .parts = 1, .set = 1e5 }));
+    const CostModel model = cost_model_of((CostModel){ .plan = e.plan,
+                                                       .machine = &m,
+                                                       .rates = &r,
+                                                       .task = t,
+                                                       .sizes = sizes,
+                                                       .threads = 1 });
+    const Tiling by = { .mr = 5, .nr = 64, .k = 512, .prefetch = 1 };
+    const double seconds = tiling_seconds(&model, &by);
+    engine_close(&e);
+    return seconds;
+}
+
+/* Tests that sums take fewer steps if an instruction adds two k. */
+static void test_pairs(void **state)
+{
+    (void)state;
+    const double ratio = pairs_seconds("znver4") / pairs_seconds("x86-64-v4");
+    assert_true(ratio > 0.5 && ratio < 0.8);
+}
+
 /* ---- children ---- */
 enum {
     Good,
@@ -379,6 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_space),
+        cmocka_unit_test(test_pairs),
         cmocka_unit_test_setup_teardown(test_child, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_child_default, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_planted, set_up, tear_down),
