@@ -1,8 +1,9 @@
 """OpenVINO, from the ONNX model, or from PyTorch's for attention alone and for
 decoders. In bf16, by its hint, it rounds weights and activations as it
-compiles the model of f32. In int8 there are two, both by NNCF: weights alone, where activations
-are rounded as they come, by groups; and scales for all that products read, from
-samples, here the inputs that are measured, which is in its favour.
+compiles the model of f32. In int8 there are two, both by NNCF: weights alone,
+where activations are rounded as they come, by groups; and scales for all that
+products read, from samples, here the inputs that are measured, which is in its
+favour.
 
 Its variable for an instruction set is oneDNN's: kernels beside it ask the CPU
 themselves, and are denied what is beyond that set. Products in f32 are such."""
