@@ -564,7 +564,7 @@ INLINE v v_splat(float x)
 #ifndef v_fma
 INLINE v v_fma(v a, v b, v c)
 {
-    v r;
+    v r = c; /* without a value gcc may warn of it */
     for (int i = 0; i < W; i++)
         r[i] = __builtin_fmaf(a[i], b[i], c[i]);
     return r;
@@ -1602,8 +1602,8 @@ static void values_seen(int64_t rows, const float *p, const int64_t *from,
                  o + i * panels * 16);
 }
 
-/* Attends to the page at `at` for r queries from position p. Some
- * do not see all of its n keys. */
+/* Attends to the page at `at` for r queries. Some do not see all of
+ * its n keys. */
 static void attention_16x16_causal_paged_edge(const float *q, int64_t ldq,
                                               int64_t r, int64_t p, int64_t at,
                                               int64_t n, const struct keys *m,

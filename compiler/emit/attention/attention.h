@@ -29,6 +29,9 @@ const char *mask_last(Gen *g, const MaskSpec *m);
  * keys of the page at `at`. */
 const char *mask_edge(Gen *g, const MaskSpec *m, const char *p,
                       const char *last);
+/* Returns true if the code for a page, which is at the mask's edge or not,
+ * reads the position of its rows. */
+bool needs_position(const Node *n, bool edge);
 void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m);
 void put_mask_holes(Gen *g, Emit *e, const MaskSpec *m);
 void put_mask_values(Gen *g, Emit *e, const MaskSpec *m);

@@ -220,13 +220,14 @@ static void edge_function(Gen *g, const Attention *a)
     Emit *e = g->shapes;
     const MaskSpec *mask = a->n->mask;
     put(e,
-        "/* Attends to the page at `at` for r queries from position p. Some\n"
-        " * do not see all of its n keys. */\n");
+        "/* Attends to the page at `at` for r queries. Some do not see all of\n"
+        " * its n keys. */\n");
     put_call(e, arena_printf(g->a, "static void %s_edge", a->name),
              arena_printf(g->a,
-                          "const float *q, int64_t ldq, int64_t r, int64_t p, "
-                          "int64_t at, int64_t n, const struct keys *m, "
-                          "float *s, %sfloat *o",
+                          "const float *q, int64_t ldq, int64_t r, %sint64_t "
+                          "at, int64_t n, const struct keys *m, float *s, "
+                          "%sfloat *o",
+                          needs_position(a->n, true) ? "int64_t p, " : "",
                           weights_of(a->n)->parameters),
              "");
     put(e,
@@ -266,14 +267,15 @@ static void put_edge_tiles(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     put(e, "for (int64_t j = 0; j < r; j += $mr) {\n");
-    put_call(e, arena_printf(g->a, "%s_edge", a->name),
-             arena_printf(
-                 g->a,
-                 "q + (i + j) * ldq, ldq, min(r - j, %d), p + j, at, n, m, s, "
-                 "%so + j * %lld",
-                 a->t->mr, weights_of(a->n)->arguments,
-                 (long long)round16(a->v->type.dim[2].c)),
-             ";");
+    put_call(
+        e, arena_printf(g->a, "%s_edge", a->name),
+        arena_printf(g->a,
+                     "q + (i + j) * ldq, ldq, min(r - j, %d), %sat, n, m, s, "
+                     "%so + j * %lld",
+                     a->t->mr, needs_position(a->n, true) ? "p + j, " : "",
+                     weights_of(a->n)->arguments,
+                     (long long)round16(a->v->type.dim[2].c)),
+        ";");
     put(e, "}\n");
 }
 
@@ -315,7 +317,7 @@ static void page_function(Gen *g, const Attention *a)
                           "const float *q, int64_t ldq, int64_t r, %sint64_t "
                           "at, int64_t n, const struct keys *m, float *s, "
                           "%sfloat *o",
-                          a->n->bias ? "int64_t p, " : "",
+                          needs_position(a->n, false) ? "int64_t p, " : "",
                           weights_of(a->n)->parameters),
              "");
     put(e, "{\n");
@@ -351,7 +353,7 @@ static void put_pages(Gen *g, const Attention *a)
  * elsewhere. Their scores are stored after those of the pending rows. */
 static void put_part(Gen *g, const Attention *a, bool edge, const char *r)
 {
-    const bool position = a->n->bias || edge;
+    const bool position = needs_position(a->n, edge);
     put_call(g->shapes,
              arena_printf(g->a, "%s_%s", a->name, edge ? "edge" : "page"),
              arena_printf(g->a,
@@ -478,7 +480,7 @@ static void attention_function(Gen *g, const Attention *a)
     put(e, "\n"
            "for (int64_t i = 0; i < rows; i += $block) {\n"
            "    const int64_t r = min(rows - i, $block);\n");
-    if (a->n->mask || a->n->bias)
+    if (needs_position(a->n, true))
         put(e, "const int64_t p = m->past + i;      /* position of row i */\n");
     let(e, "first", "%s", mask_first(g, a->n->mask));
     let(e, "last", "%s", mask_last(g, a->n->mask));

@@ -76,6 +76,13 @@ const char *mask_edge(Gen *g, const MaskSpec *m, const char *p,
                         from ? " > at || " : "", to);
 }
 
+bool needs_position(const Node *n, bool edge)
+{
+    const MaskSpec *m = n->mask;
+    return n->bias
+        || (edge && m && (m->causal || m->window || m->block || m->file));
+}
+
 /* Emits from[j] and to[j]: row j sees the keys from .. to - 1 of the page at
  * `at`. */
 void put_mask_interval(Gen *g, Emit *e, const MaskSpec *m)

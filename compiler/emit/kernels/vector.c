@@ -91,7 +91,7 @@ INLINE v v_splat(float x)
 #ifndef v_fma
 INLINE v v_fma(v a, v b, v c)
 {
-    v r;
+    v r = c; /* without a value gcc may warn of it */
     for (int i = 0; i < W; i++)
         r[i] = __builtin_fmaf(a[i], b[i], c[i]);
     return r;
