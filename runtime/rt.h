@@ -92,6 +92,10 @@ void files_catch_cuts(void);
  * file_given() is true for such a path. The process keeps them until it ends or
  * calls files_forget_given(). */
 bool file_give(const char *path, const void *at, size_t n, Fault *why);
+/* The same for the bytes that read() gives: it stores up to `size` bytes from
+ * offset `at` on, and returns their number, 0 at the end, or -1. */
+typedef int64_t FileRead(void *with, int64_t at, void *to, int64_t size);
+bool file_give_read(const char *path, FileRead *read, void *with, Fault *why);
 bool file_given(const char *path);
 void files_forget_given(void);
 /* Returns true if the file was not modified since it was opened, even if its

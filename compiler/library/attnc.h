@@ -122,6 +122,22 @@ ATTNC_API int attnc_open_weights(attnc_model **m, const char *path,
                                  const char *text, const void *weights,
                                  int64_t bytes, const char *const *options,
                                  attnc_tell *tell, void *user);
+/* Reads up to `bytes` bytes of the caller's weights from this offset on to
+ * `to`, as pread(2) does. Returns their number, which may be less; 0 at the end
+ * of the weights; -1 if it fails. It must not call the library. */
+typedef int64_t attnc_read(void *source, int64_t offset, void *to,
+                           int64_t bytes);
+/* Opens a model as attnc_open() does, with weights that read() gives: the bytes
+ * of a .safetensors file, in order from 0. attnc copies them to a temporary
+ * file before it uses them. If read() fails, so does the call, with ATTNC_IO.
+ * It is called on the thread of attnc_open_reader(), and again, on theirs, by
+ * the first attnc_attention() and attnc_hidden(): until attnc_close() it must
+ * give the same bytes, and `source` must be valid. read NULL: the spec's
+ * weights. */
+ATTNC_API int attnc_open_reader(attnc_model **m, const char *path,
+                                const char *text, attnc_read *read,
+                                void *source, const char *const *options,
+                                attnc_tell *tell, void *user);
 /* Closes the model, whose handles must be closed before, and ends its compiler
  * if that still works. m NULL: does nothing. */
 ATTNC_API void attnc_close(attnc_model *m);
@@ -166,6 +182,21 @@ ATTNC_API const char *attnc_prompt_name(const attnc_model *m, int64_t i);
 ATTNC_API int attnc_compile(const char *path, const char *text,
                             const char *const *options, attnc_tell *tell,
                             void *user);
+/* Receives a file: its name without folders, such as "model.c", and its bytes,
+ * which are valid only during the call of this function; after them is no NUL.
+ * A return value other than 0 ends the call with ATTNC_IO. It must not call the
+ * library. */
+typedef int attnc_take_file(void *taker, const char *name, const void *bytes,
+                            int64_t n);
+/* Compiles as attnc_compile() does, but gives the files to take() in order of
+ * their names, when all are complete. options: those of attnc compile; "-o" is
+ * required, names the files and says by its ending what they are: "model.c"
+ * gives also model.h and, without "--embed" or if the weights are large,
+ * model.weights. */
+ATTNC_API int attnc_compile_files(const char *path, const char *text,
+                                  const char *const *options,
+                                  attnc_take_file *take, void *taker,
+                                  attnc_tell *tell, void *user);
 /* Sets *out to what a command reports: "bench", "compare", "graph", "plan",
  * "sweep" or "tune"; as text, or with "--format=json" as JSON. Free it with
  * attnc_free(). *out is NULL after an error. options: those of the command;

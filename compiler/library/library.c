@@ -17,8 +17,9 @@
  * given in memory, outputs that are not complete. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-/* locale of the thread outside the call, for the caller's function */
-static _Thread_local locale_t callers;
+/* locales of the thread outside the call, for the caller's functions, and
+ * inside */
+static _Thread_local locale_t callers, own;
 
 int library_attempt(void (*what)(void *with), void *with)
 {
@@ -29,11 +30,21 @@ int library_attempt(void (*what)(void *with), void *with)
     return code;
 }
 
+void library_leave(void)
+{
+    own = uselocale(callers);
+}
+
+void library_return(void)
+{
+    uselocale(own);
+}
+
 static void tell_caller(const Call *c, const struct attnc_message *message)
 {
-    const locale_t own = uselocale(callers);
+    library_leave();
     c->tell(c->user, message);
-    uselocale(own);
+    library_return();
 }
 
 static void pass_on(void *with, const Message *m)
@@ -207,13 +218,25 @@ static void set_facts(attnc_model *m)
     };
 }
 
+static int64_t read_caller(void *with, int64_t at, void *to, int64_t size)
+{
+    const attnc_model *m = with;
+    library_leave();
+    const int64_t n = m->given.read(m->given.source, at, to, size);
+    library_return();
+    return n;
+}
+
 void library_weights(const attnc_model *m, EngineOptions *o)
 {
+    const CallersWeights *w = &m->given;
     Fault why;
-    if (!m->weights)
+    if (!w->name)
         return;
-    o->weights = "weights in memory";
-    if (!file_give(o->weights, m->weights, (size_t)m->weights_given, &why))
+    o->weights = w->name;
+    if (!(w->read
+              ? file_give_read(w->name, read_caller, (void *)(uintptr_t)m, &why)
+              : file_give(w->name, w->at, (size_t)w->bytes, &why)))
         end_attempt(report_fault(&why));
 }
 
@@ -241,17 +264,34 @@ static void open_model(void *with)
     options.offers = 0;
     options.backend = o->code.backend ? o->code.backend : "jit";
     options.guard = library_between;
-    if (w->m->weights && o->model.weights)
-        fail(ExitUsage, "--weights is not an option of attnc_open_weights()");
+    if (w->m->given.name && o->model.weights)
+        fail(ExitUsage, "--weights is not an option of %s()",
+             w->m->given.read ? "attnc_open_reader" : "attnc_open_weights");
     w->m->options = options;
     library_open_engine(w->m);
     arena_owns_arena(w->m->e.arena, a);
 }
 
+static int open_with(attnc_model **m, CallersWeights given, const Call *c)
+{
+    const Opening w = { c, calloc(1, sizeof *w.m) };
+    *m = NULL;
+    if (!w.m)
+        return ATTNC_MEMORY;
+    w.m->given = given;
+    const int code = library_call(c, open_model, (void *)(uintptr_t)&w);
+    if (code)
+        free(w.m);
+    else
+        *m = w.m;
+    return code;
+}
+
 int attnc_open(attnc_model **m, const char *path, const char *text,
                const char *const *options, attnc_tell *tell, void *user)
 {
-    return attnc_open_weights(m, path, text, NULL, 0, options, tell, user);
+    const Call c = { path, text, options, tell, user };
+    return open_with(m, (CallersWeights){ 0 }, &c);
 }
 
 int attnc_open_weights(attnc_model **m, const char *path, const char *text,
@@ -259,19 +299,25 @@ int attnc_open_weights(attnc_model **m, const char *path, const char *text,
                        const char *const *options, attnc_tell *tell, void *user)
 {
     const Call c = { path, text, options, tell, user };
-    const Opening w = { &c, calloc(1, sizeof *w.m) };
-    *m = NULL;
-    if (!w.m)
-        return ATTNC_MEMORY;
-    w.m->weights = weights;
-    w.m->weights_given = attn_max(bytes, 0);
-    const int code = library_call(&c, open_model, (void *)(uintptr_t)&w);
-    if (!code) {
-        *m = w.m;
-        return ATTNC_DONE;
-    }
-    free(w.m);
-    return code;
+    return open_with(m,
+                     (CallersWeights){ .name = weights ? "weights in memory"
+                                                       : NULL,
+                                       .at = weights,
+                                       .bytes = attn_max(bytes, 0) },
+                     &c);
+}
+
+int attnc_open_reader(attnc_model **m, const char *path, const char *text,
+                      attnc_read *read, void *source,
+                      const char *const *options, attnc_tell *tell, void *user)
+{
+    const Call c = { path, text, options, tell, user };
+    return open_with(m,
+                     (CallersWeights){ .name = read ? "weights of the caller"
+                                                    : NULL,
+                                       .read = read,
+                                       .source = source },
+                     &c);
 }
 
 void attnc_close(attnc_model *m)

@@ -10,13 +10,20 @@
 #include "library/attnc.h"
 #include "cli/options/options.h"
 
+typedef struct {      /* weights that replace those of the spec */
+    const char *name; /* in messages; NULL: there are none */
+    attnc_read *read; /* NULL: they are in memory */
+    void *source;     /* for read() */
+    const void *at;
+    int64_t bytes;
+} CallersWeights;
+
 struct attnc_model {
     Engine e;
     struct attnc_facts facts;
     struct attn_search_options search; /* of the spec */
     int32_t unwritten[2];              /* for spec_search() */
-    const void *weights;   /* the caller's, in memory; NULL: those of a file */
-    int64_t weights_given; /* their bytes */
+    CallersWeights given;
     EngineOptions options; /* with which `e` was opened */
     Engine unfused;        /* the same model, whose attention can be read */
     bool attends;          /* `unfused` is open */
@@ -65,11 +72,15 @@ int library_call(const Call *c, void (*what)(void *with), void *with);
 /* Calls attempt(), with "C" as the locale of this thread, because strtod() and
  * printf() read and write numbers as the locale says. */
 int library_attempt(void (*what)(void *with), void *with);
+/* Stand around a call of the caller's function: it finds the locale that this
+ * thread has outside the library. */
+void library_leave(void);
+void library_return(void);
 /* Returns the options of a call, parsed as those of a command. Ends the attempt
  * if one is invalid. */
 Options *library_options(Arena *a, int command, const char *const *words);
-/* Lets the readers of files find the model's weights that are in memory, and
- * names them in the options. */
+/* Lets the readers of files find the weights that the caller gives, and names
+ * them in the options. */
 void library_weights(const attnc_model *m, EngineOptions *o);
 /* Returns the spec's text, or NULL if the path is to be read. */
 const Source *library_source(Arena *a, const Call *c);

@@ -44,7 +44,7 @@ void library_check_files(const attnc_model *of, const Engine *now)
     const Engine *m = &of->e;
     static const char text[] = "changed since attnc_open(): open the model "
                                "again";
-    const char *weights = of->weights ? NULL : other_weights(m, now);
+    const char *weights = of->given.name ? NULL : other_weights(m, now);
     if (m->spec->hash != now->spec->hash)
         fail(ExitInput, "%s %s", quote(now->options.spec), text);
     if (weights)
@@ -68,8 +68,7 @@ static void open_hidden(void *with)
         return;
     w->hidden->options = w->m->options;
     w->hidden->options.hidden = true;
-    w->hidden->weights = w->m->weights;
-    w->hidden->weights_given = w->m->weights_given;
+    w->hidden->given = w->m->given;
     library_open_engine(w->hidden);
     library_check_files(w->m, &w->hidden->e);
     __atomic_store_n(&w->m->hidden, w->hidden, __ATOMIC_RELEASE);

@@ -1,7 +1,12 @@
 /* library_text.c: the functions of attnc.h that write C, or describe a model as
  * text. */
+#define _GNU_SOURCE /* alphasort, scandir */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "library/library.h"
 
@@ -9,6 +14,9 @@ typedef struct {
     const Call *call;
     const char *where; /* name of the function or report, for messages */
     char **out;
+    attnc_take_file *take; /* of attnc_compile_files(); NULL: not called */
+    void *taker;
+    const char *folder; /* where it compiles; NULL: where -o says */
 } TextWork;
 
 /* ---- compile ---- */
@@ -27,6 +35,11 @@ static void compile_files(void *with)
     o->model.text.text = library_source(a, w->call);
     if (is_stream(o->output))
         fail(ExitUsage, "-o %s: name a file", quote(o->output));
+    if (w->folder && !o->output)
+        fail(ExitUsage, "attnc_compile_files() needs -o: the name of the C "
+                        "file, such as model.c");
+    if (w->folder)
+        o->output = arena_printf(a, "%s/%s", w->folder, base_name(o->output));
     const int code = compile_model(o, false);
     arena_free(a);
     if (code)
@@ -54,6 +67,74 @@ int attnc_compile(const char *path, const char *text,
     const Call c = { path, text, options, tell, user };
     TextWork w = { .call = &c, .where = "attnc_compile()" };
     return library_call(&c, compile_guarded, &w);
+}
+
+/* Gives an entry of the folder to the caller if it is a file. */
+static bool give_file(const TextWork *w, const char *name, Fault *why)
+{
+    char path[PATH_MAX];
+    File f;
+    snprintf(path, sizeof path, "%s/%s", w->folder, name);
+    if (is_folder(path)) /* this one and its parent */
+        return true;
+    if (!file_map_for(UseOwn, &f, path, why))
+        return false;
+    library_leave();
+    const int ended = w->take(w->taker, name, f.at, (int64_t)f.size);
+    library_return();
+    file_close(&f);
+    return !ended
+        || fault(why, ExitIO, "%s: the function that takes it returned %d",
+                 name, ended);
+}
+
+static int give_files(const TextWork *w)
+{
+    struct dirent **file;
+    Fault why;
+    const int n = scandir(w->folder, &file, NULL, alphasort);
+    bool good = n >= 0
+             || fault(&why, ExitResource, "%s: cannot list it: %s", w->folder,
+                      strerror(errno));
+    for (int i = 0; i < n; i++) {
+        good = good && give_file(w, file[i]->d_name, &why);
+        free(file[i]);
+    }
+    if (n >= 0)
+        free(file);
+    return good ? ExitDone : report_fault(&why);
+}
+
+static void compile_to_caller(void *with)
+{
+    TempFolder temp;
+    char folder[sizeof temp.path + sizeof "/files"];
+    TextWork w = *(const TextWork *)with;
+    w.folder = folder;
+    Fault why;
+    bool good = temp_open(&temp, NULL);
+    snprintf(folder, sizeof folder, "%s/files", temp.path);
+    good = (good && mkdir(folder, 0700) == 0)
+        || fault(&why, ExitIO, "no folder can be made in %s: %s", temp_root(),
+                 strerror(errno));
+    int code = good ? attempt(compile_guarded, &w) : report_fault(&why);
+    if (!code)
+        code = give_files(&w);
+    temp_close(&temp);
+    if (code)
+        end_attempt(code);
+}
+
+int attnc_compile_files(const char *path, const char *text,
+                        const char *const *options, attnc_take_file *take,
+                        void *taker, attnc_tell *tell, void *user)
+{
+    const Call c = { path, text, options, tell, user };
+    TextWork w = { .call = &c,
+                   .where = "attnc_compile_files()",
+                   .take = take,
+                   .taker = taker };
+    return library_call(&c, compile_to_caller, &w);
 }
 
 /* ---- reports ---- */
@@ -132,7 +213,7 @@ int attnc_report(char **out, const char *report, const char *path,
                  void *user)
 {
     const Call c = { path, text, options, tell, user };
-    TextWork w = { &c, report, out };
+    TextWork w = { .call = &c, .where = report, .out = out };
     *out = NULL;
     return library_call(&c, write_report_guarded, &w);
 }

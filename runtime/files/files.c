@@ -107,7 +107,32 @@ bool file_given(const char *path)
     return find_given(path) != NULL;
 }
 
-bool file_give(const char *path, const void *at, size_t n, Fault *why)
+enum { Piece = 1 << 20 }; /* bytes that a call of a FileRead is asked for */
+
+/* Copies all bytes to a file. */
+static bool store_all(FILE *to, const char *path, FileRead *read, void *with,
+                      Fault *why)
+{
+    char *piece = malloc(Piece);
+    int64_t at = 0, n = piece ? 1 : 0;
+    bool good = piece != NULL;
+    while (good && n > 0) {
+        n = read(with, at, piece, Piece);
+        at += n;
+        good = n >= 0 && n <= Piece
+            && fwrite(piece, 1, (size_t)n, to) == (size_t)n;
+    }
+    free(piece);
+    if (n < 0 || n > Piece)
+        return fault(why, ExitIO,
+                     "%s: the function that reads them returned %lld at byte "
+                     "%lld, where %d bytes were asked for",
+                     path, (long long)n, (long long)(at - n), (int)Piece);
+    return (good && fflush(to) == 0)
+        || cannot(why, path, "store in a temporary file");
+}
+
+bool file_give_read(const char *path, FileRead *read, void *with, Fault *why)
 {
     Given *g = malloc(sizeof *g + strlen(path) + 1);
     if (!g)
@@ -115,15 +140,35 @@ bool file_give(const char *path, const void *at, size_t n, Fault *why)
     strcpy(g->path, path);
     g->file = tmpfile();
     g->next = all_given;
-    if (!g->file || fwrite(at, 1, n, g->file) != n || fflush(g->file) != 0) {
+    if (!g->file)
         cannot(why, path, "store in a temporary file");
-        if (g->file)
-            fclose(g->file);
-        free(g);
-        return false;
-    }
-    all_given = g;
-    return true;
+    else if (store_all(g->file, path, read, with, why)) {
+        all_given = g;
+        return true;
+    } else
+        fclose(g->file);
+    free(g);
+    return false;
+}
+
+typedef struct {
+    const unsigned char *at;
+    size_t n;
+} Bytes;
+
+static int64_t read_memory(void *with, int64_t at, void *to, int64_t size)
+{
+    const Bytes *b = with;
+    const int64_t left = (int64_t)b->n - at, n = size < left ? size : left;
+    if (n > 0)
+        memcpy(to, b->at + at, (size_t)n);
+    return n;
+}
+
+bool file_give(const char *path, const void *at, size_t n, Fault *why)
+{
+    Bytes b = { at, n };
+    return file_give_read(path, read_memory, &b, why);
 }
 
 void files_forget_given(void)

@@ -119,6 +119,13 @@ static int call_once(const char *path, const char *text, Heard *heard)
     return code ? code : n == ATTNC_ERROR_MEMORY ? ATTNC_MEMORY : (int)(n < 0);
 }
 
+static int take_file(void *taker, const char *name, const void *bytes,
+                     int64_t n)
+{
+    (void)taker, (void)name, (void)bytes, (void)n;
+    return 0;
+}
+
 /* The same for a compilation to files, and reports. */
 static int compile_once(const char *path, const char *text, Heard *heard)
 {
@@ -133,6 +140,9 @@ static int compile_once(const char *path, const char *text, Heard *heard)
     if (!code)
         code = attnc_compile(path, text, options, hear, heard);
     if (!code)
+        code = attnc_compile_files(path, text, options, take_file, NULL, hear,
+                                   heard);
+    if (!code)
         code = attnc_report(&sweep, "sweep", path, text, predict, hear, heard);
     attnc_free(sweep);
     attnc_free(graph);
@@ -141,23 +151,25 @@ static int compile_once(const char *path, const char *text, Heard *heard)
 }
 
 #if !SANITIZED
-/* The same for attention weights and their picture, with weights in memory. */
+static int64_t read_bytes(void *source, int64_t offset, void *to, int64_t bytes)
+{
+    return pread(*(const int *)source, to, (size_t)bytes, offset);
+}
+
+/* The same for attention weights and their picture, with weights that a
+ * function reads. */
 static int attend_once(const char *path, const char *text, Heard *heard)
 {
-    static char weights[1 << 16];
-    static size_t n;
+    static int file = -1;
     const char *const options[] = { "--threads=1", NULL };
     const char *const none[] = { "-n", "0", NULL };
     const struct attnc_maps *maps = NULL;
     const char *svg;
     attnc_model *m;
-    FILE *f = n ? NULL : fopen("tests/torch/rotary.safetensors", "rb");
-    if (f) {
-        n = fread(weights, 1, sizeof weights, f);
-        fclose(f);
-    }
-    int code = attnc_open_weights(&m, path, text, weights, (int64_t)n, options,
-                                  hear, heard);
+    if (file < 0)
+        file = open("tests/torch/rotary.safetensors", O_RDONLY);
+    int code = attnc_open_reader(&m, path, text, read_bytes, &file, options,
+                                 hear, heard);
     if (code)
         return code;
     code = attnc_attention(&maps, m, "hello", none, hear, heard);

@@ -58,6 +58,8 @@ class CMaps(Structure):
 Tell = CFUNCTYPE(None, c_void_p, POINTER(CMessage))
 TakeText = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int64)
 TakeId = CFUNCTYPE(c_int, c_void_p, c_int32)
+TakeFile = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_int64)
+Read = CFUNCTYPE(c_int64, c_void_p, c_int64, c_void_p, c_int64)
 TakeAnswer = CFUNCTYPE(c_int, c_void_p, POINTER(CAnswer))
 
 # Arrays are passed as addresses. A handle and a model are addresses, too.
@@ -69,11 +71,15 @@ _PROTOTYPES = {
                            _at]),
     "attnc_open_weights": (c_int, [POINTER(_at), c_char_p, c_char_p, _at, _n,
                                    _Words, Tell, _at]),
+    "attnc_open_reader": (c_int, [POINTER(_at), c_char_p, c_char_p, Read, _at,
+                                  _Words, Tell, _at]),
     "attnc_close": (None, [_at]),
     "attnc_facts": (POINTER(CFacts), [_at]),
     "attnc_prompt": (c_char_p, [_at, c_char_p]),
     "attnc_prompt_name": (c_char_p, [_at, _n]),
     "attnc_compile": (c_int, [c_char_p, c_char_p, _Words, Tell, _at]),
+    "attnc_compile_files": (c_int, [c_char_p, c_char_p, _Words, TakeFile, _at,
+                                    Tell, _at]),
     "attnc_report": (c_int, [POINTER(_at), c_char_p, c_char_p, c_char_p,
                              _Words, Tell, _at]),
     "attnc_interrupt": (None, []),

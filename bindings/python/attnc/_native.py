@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from ctypes import byref, c_void_p
+from ctypes import byref, c_void_p, memmove
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import Any, BinaryIO, Sequence
 
 from attnc import _process
-from attnc._library import LIB, CLimits
+from attnc._library import LIB, CLimits, Read
 from attnc._options import compiler, encoded
 from attnc.errors import TOO_LONG, Error, Message, error_of
 
@@ -73,6 +73,26 @@ def _facts(model: int) -> Facts:
     return Facts(**values)
 
 
+class _Reader:
+    """Reads the weights of a binary file for the C library."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.failed: BaseException | None = None
+        self.call = Read(self._read)
+
+    def _read(self, _: Any, at: int, to: int, size: int) -> int:
+        try:
+            self._file.seek(at)
+            data = bytes(memoryview(self._file.read(size)))
+            if len(data) <= size:
+                memmove(to, data, len(data))
+            return len(data)
+        except BaseException as error:
+            self.failed = error
+            return -1
+
+
 class Native:
     """A model of the C library, with a handle for each call under way.
 
@@ -82,9 +102,11 @@ class Native:
 
     def __init__(self, path: str | os.PathLike[str] | None, spec: str | None,
                  options: Sequence[str],
-                 weights: bytes | None = None) -> None:
+                 weights: bytes | BinaryIO | None = None) -> None:
         self._from = (path, spec, options)
-        self._weights = weights  # C reads them until the model is closed
+        # C reads them until the model is closed
+        self._weights = (weights if weights is None
+                         or isinstance(weights, bytes) else _Reader(weights))
         # A finalizer or a signal's handler may close the model while its
         # thread has the lock.
         self._lock = threading.RLock()
@@ -98,9 +120,19 @@ class Native:
     def _open(self) -> None:
         model = c_void_p()
         data = self._weights
-        compiler(lambda path, spec, *a: LIB.attnc_open_weights(
-            byref(model), path, spec, data, len(data or b""), *a), *self._from,
-                 undo=lambda: LIB.attnc_close(model))
+
+        def call(path: bytes, spec: bytes | None, *a: Any) -> int:
+            code: int = (
+                LIB.attnc_open_reader(byref(model), path, spec, data.call,
+                                      None, *a)
+                if isinstance(data, _Reader) else
+                LIB.attnc_open_weights(byref(model), path, spec, data,
+                                       len(data or b""), *a))
+            if isinstance(data, _Reader) and data.failed:
+                raise data.failed
+            return code
+
+        compiler(call, *self._from, undo=lambda: LIB.attnc_close(model))
         assert model.value
         self._model: int = model.value
         self._owner = self._forks = _process.forks

@@ -6,7 +6,8 @@ import os
 import sys
 import weakref
 from ctypes import addressof, c_int64, create_string_buffer, string_at
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence
+from typing import (
+    TYPE_CHECKING, Any, BinaryIO, Callable, Iterable, Mapping, Sequence)
 
 import numpy as np
 
@@ -29,8 +30,9 @@ def load(path: str | os.PathLike[str] | None = None, *,
          spec: str | None = None,
          dtype: str | Mapping[str, str] | None = None,
          threads: int | None = None, max_input: int = 0, max_output: int = 0,
-         weights: str | os.PathLike[str] | bytes | Mapping[str, Any] | None
-         = None, options: Sequence[str] = (), **more: Any) -> Model:
+         weights: str | os.PathLike[str] | bytes | BinaryIO
+         | Mapping[str, Any] | None = None,
+         options: Sequence[str] = (), **more: Any) -> Model:
     """Opens a model: reads its spec, compiles it, and loads its weights.
 
     path: a spec, a checkpoint's folder, or a .gguf file
@@ -40,19 +42,22 @@ def load(path: str | os.PathLike[str] | None = None, *,
     threads: threads of a call; None: one per physical core
     max_input, max_output: most tokens of a text and of an answer; 0: those of
         the model. A smaller number needs less memory.
-    weights: a .safetensors file instead of the spec's; its bytes; or arrays
-        by name, of float32
+    weights: a .safetensors file instead of the spec's; its bytes; a binary
+        file with them, anything with seek() and read(), which stays open as
+        long as the model; or arrays by name, of float32
     more: options of `attnc run`, such as seed=1, set={"h": 4}, or the backend:
         "jit" (the default) opens at once; "clang" waits for the C compiler,
         whose code is faster; "auto" opens at once and takes that code when it
         is ready, with the same results
     options: more words of the command line
     """
-    data = None
+    data: Any = None
     if isinstance(weights, Mapping):
         data = _arrays.safetensors(weights)
     elif isinstance(weights, (bytes, bytearray, memoryview)):
         data = bytes(weights)
+    elif hasattr(weights, "read"):
+        data = weights
     found = words({"dtype": dtype, "threads": threads,
                    "weights": weights if data is None else None, **more},
                   options)
@@ -64,7 +69,7 @@ class Model(Answers):
 
     def __init__(self, path: str | os.PathLike[str] | None, spec: str | None,
                  options: Sequence[str], max_input: int, max_output: int,
-                 weights: bytes | None = None) -> None:
+                 weights: bytes | BinaryIO | None = None) -> None:
         self._from = (path, spec, options, count("max_input", max_input),
                       count("max_output", max_output), weights)
         self._native = Native(path, spec, options, weights)

@@ -7,7 +7,7 @@ import os
 from ctypes import byref, c_void_p, string_at
 from typing import Any, Mapping, Sequence
 
-from attnc._library import LIB
+from attnc._library import LIB, TakeFile
 from attnc._options import Progress, compiler, words
 
 _Path = str | os.PathLike[str]
@@ -15,8 +15,9 @@ _Path = str | os.PathLike[str]
 
 def compile(path: _Path | None, output: _Path,
             *, spec: str | None = None, embed: bool = False,
-            wheel: bool = False, options: Sequence[str] = (),
-            **more: Any) -> str | None:
+            wheel: bool = False, files: bool = False,
+            options: Sequence[str] = (),
+            **more: Any) -> str | dict[str, bytes] | None:
     """Compiles a model to C, as `attnc compile PATH -o OUTPUT`.
 
     output: the C file, such as "model.c"; a header and, without embed, the
@@ -25,18 +26,30 @@ def compile(path: _Path | None, output: _Path,
     wheel: writes a wheel for this system to the folder `output` and returns
         its path. It needs only NumPy: a module with the model's name has
         encode(), embed() or generate().
+    files: writes nothing, and returns the files as a dict of bytes by name
     spec: the text of a spec, as in load()
     more: options of `attnc compile`, such as march="x86-64-v3"
     """
+    made: dict[str, bytes] = {}
+
+    def take(_: Any, name: bytes, data: int, size: int) -> int:
+        made[os.fsdecode(name)] = string_at(data, size)
+        return 0
+
     def write(to: _Path, embed: bool) -> None:
         found = words({"o": os.fspath(to), "embed": embed, **more}, options)
-        compiler(LIB.attnc_compile, path, spec, found)
+        taker = TakeFile(take)
+        compiler(
+            (lambda *a: LIB.attnc_compile_files(*a[:3], taker, None, *a[3:]))
+            if files else LIB.attnc_compile, path, spec, found)
 
+    if wheel and files:
+        raise TypeError("a wheel is a file in a folder: leave out files")
     if wheel:
         from attnc._model_wheel import write_model
         return str(write_model(output, write))
     write(output, embed)
-    return None
+    return made if files else None
 
 
 def _report(report: str, path: _Path | None, spec: str | None,

@@ -232,6 +232,12 @@ class Descriptions(Case):
             attnc.compile(LETTERS, out, embed=True, march="generic")
             self.assertEqual(sorted(p.name for p in Path(folder).iterdir()),
                              ["a.c", "a.h"])
+            made = attnc.compile(LETTERS, "b/a.c", embed=True, files=True,
+                                 march="generic")
+            self.assertEqual(made, {p.name: p.read_bytes()
+                                    for p in Path(folder).iterdir()})
+            with self.raises(TypeError, "leave out files"):
+                attnc.compile(LETTERS, folder, wheel=True, files=True)
             with self.raises(attnc.FileError, "o/a.c"):
                 attnc.compile(LETTERS, f"{folder}/no/a.c")
             with self.raises(TypeError, "NoneType"):

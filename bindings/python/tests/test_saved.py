@@ -1,5 +1,6 @@
 """Copies of specs, and of the files that specs and options name."""
 
+import io
 import os
 import tempfile
 import unittest
@@ -149,6 +150,16 @@ class Saved(Case):
             self.assertEqual((to / "files/a b.st").read_bytes(), b"weights")
         self.assertEqual([*names.values()], 3 * [
             ("model/words.yaml", {"options": ["--weights=files/a b.st"]})])
+
+    def test_weights_of_file(self):
+        self.spec.write_text(ENCODER)
+        file = io.BytesIO(b"weights")
+        file.seek(3)
+        to = self.folder / "to"
+        _, options = saved(self.spec, {"weights": file}, to)
+        self.assertEqual(options, {
+            "options": ["--weights=weights.safetensors"]})
+        self.assertEqual((to / "weights.safetensors").read_bytes(), b"weights")
 
     def test_kept(self):
         self.spec.write_text(ENCODER)

@@ -2,6 +2,7 @@
 attention()."""
 
 import functools
+import io
 import json
 import os
 import pickle
@@ -225,6 +226,18 @@ class Talk(Case):
                 self.assertEqual(m.hidden("hello", "HH").shape, (2, 128))
                 copy = pickle.loads(pickle.dumps(m))
                 self.assertEqual(copy.translate("hello"), "HH EH L OW")
+        with io.BytesIO(data) as file:
+            with attnc.load(LETTERS, weights=file, threads=1) as m:
+                np.testing.assert_array_equal(
+                    m.logits("hello", "HH EH L OW"), expected)
+                self.assertEqual(len(m.attention("a").maps), 9)
+                self.assertEqual(m.hidden("hello", "HH").shape, (2, 128))
+        with self.raises(ValueError, "closed file"):
+            attnc.load(LETTERS, weights=file)
+        with self.raises(TypeError, "a bytes-like object is required"):
+            attnc.load(LETTERS, weights=io.StringIO("{}"))
+        with self.raises(attnc.InputError, "weights of the caller: "):
+            attnc.load(LETTERS, weights=io.BytesIO(data[:1000]))
         with self.raises(attnc.InputError, "weights in memory: "):
             attnc.load(LETTERS, weights=b"{}")
 
