@@ -86,6 +86,7 @@ EMBEDDED := $(wildcard compiler/cli/command/attnc.* compiler/emit/kernels/*.c \
             $(addprefix runtime/options/,descriptor.c descriptor.h option_hints.c \
               search_settings.c search_settings.h settings.h words.c) \
             $(addprefix runtime/text/,chat.h decode.h encoding.h growing_text.h input_lines.h shard_record.h text.h text_task.h) \
+            bindings/python/attnc/_model_wheel.py bindings/python/attnc/_ids.py \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 
 # Kernels for the JIT: printed by the emitter, compiled for each machine. What is

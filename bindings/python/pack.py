@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 TOP = HERE.parent.parent
 sys.path.insert(0, str(HERE / "attnc"))  # without the library, which it packs
-from _wheel import info_wheel, write
+from _model_wheel import info_wheel, write
 
 # The command's script. It finds the package without importing it, since NumPy
 # takes longer to import than the command to run.

@@ -164,3 +164,14 @@ void put_wrapped(FILE *out, int column, int indent, const char *words)
     }
     fputc('\n', out);
 }
+
+const char *last_line(Arena *a, const char *text)
+{
+    size_t n = strlen(text);
+    while (n > 0 && strchr("\n\r ", text[n - 1]))
+        n--;
+    size_t from = n;
+    while (from > 0 && !strchr("\n\r", text[from - 1]))
+        from--;
+    return arena_strndup(a, text + from, n - from);
+}

@@ -30,6 +30,8 @@ const char *marked_spec(Arena *a, const char *text, size_t n);
 /* Prints words wrapped at 80 columns, then a newline. The first line continues
  * at `column`; the others are indented by `indent`. */
 void put_wrapped(FILE *out, int column, int indent, const char *words);
+/* Returns the last line that is not empty; "" if there is none. */
+const char *last_line(Arena *a, const char *text);
 /* True if `text` ends in `end` but is longer. */
 bool ends_in(const char *text, const char *end);
 /* True if the text matches a pattern. A * in the pattern matches any text. */

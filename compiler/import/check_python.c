@@ -205,18 +205,6 @@ static bool write_script(Check *k, Fault *why)
 
 /* ---- Python ---- */
 
-/* Returns the last nonempty line. */
-static const char *last_line(Arena *a, const char *text)
-{
-    size_t n = strlen(text);
-    while (n > 0 && strchr("\n\r ", text[n - 1]))
-        n--;
-    size_t from = n;
-    while (from > 0 && !strchr("\n\r", text[from - 1]))
-        from--;
-    return arena_strndup(a, text + from, n - from);
-}
-
 static bool run_script(Check *k, Fault *why)
 {
     const PythonCheck *c = k->c;

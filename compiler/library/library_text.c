@@ -39,7 +39,10 @@ static void compile_files(void *with)
         fail(ExitUsage, "attnc_compile_files() needs -o: the name of the C "
                         "file, such as model.c");
     if (w->folder)
-        o->output = arena_printf(a, "%s/%s", w->folder, base_name(o->output));
+        o->output = o->kinds >> EmitWheel & 1
+                      ? w->folder
+                      : arena_printf(a, "%s/%s", w->folder,
+                                     base_name(o->output));
     const int code = compile_model(o, false);
     arena_free(a);
     if (code)

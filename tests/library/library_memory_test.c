@@ -72,6 +72,23 @@ static void test_files(void **state)
     same_files("lock lock.weights ", "--emit=exe", "lock");
 }
 
+/* Tests that a wheel, whose name is not that of -o, is given too. */
+static void test_wheel(void **state)
+{
+    Taker t = { 0 };
+    (void)state;
+    if (system("command -v python3 > /dev/null") != 0)
+        skip();
+    assert_int_equal(attnc_compile_files(letters, NULL,
+                                         WORDS("-o", "m", "--emit=wheel",
+                                               "-O0"),
+                                         take, &t, hear, NULL),
+                     ATTNC_DONE);
+    assert_memory_equal(t.names, "g2p_en-", 7);
+    assert_non_null(strstr(t.names, ".whl "));
+    assert_ptr_equal(strchr(t.names, ' ') + 1, t.names + strlen(t.names));
+}
+
 static void test_files_refused(void **state)
 {
     Heard heard = { 0 };
@@ -233,6 +250,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_wheel),
         cmocka_unit_test(test_files_refused),
         cmocka_unit_test(test_reader),
         cmocka_unit_test(test_reader_fails),

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from attnc._ids import array_of as array_of
+from attnc._ids import ids_of as ids_of
 from attnc._options import utf8
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    Ids = NDArray[np.int32]
+
+    from attnc._ids import Ids as Ids
     Rows = NDArray[np.float32]
 _TINY = np.finfo(np.float64).tiny
 
@@ -33,27 +36,6 @@ class Texts:
         n = len(texts)
         self.at: Array[c_char_p] = (c_char_p * n)(*texts)  # keeps the texts
         self.bytes: Array[c_int64] = (c_int64 * n)(*map(len, texts))
-
-
-def array_of(values: Any) -> NDArray[Any]:
-    """Returns an array, without a copy if another library lends its memory."""
-    if not hasattr(values, "__array__") and hasattr(values, "__dlpack__"):
-        return np.from_dlpack(values)
-    return np.asarray(values)
-
-
-def ids_of(ids: Any, name: str = "ids") -> Ids:
-    """Returns one sequence of ids, contiguous."""
-    a = array_of(ids)
-    if a.ndim != 1:
-        raise TypeError(f"{name} must have 1 dimension, not {a.ndim}")
-    if a.dtype == np.int32 or a.size == 0:
-        return np.ascontiguousarray(a, np.int32)
-    if a.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be integers, not {a.dtype}")
-    if a.min() < -2**31 or a.max() >= 2**31:
-        raise OverflowError(f"{name} must fit 32 bits")
-    return np.ascontiguousarray(a, np.int32)
 
 
 def rows_of(rows: Any, width: int, name: str = "rows") -> Rows:

@@ -1,21 +1,23 @@
-"""One model as a wheel of its own, which needs only NumPy: the emitted C as a
-shared library with the weights, and a module that calls it."""
+"""Writes wheels. The same files give the same wheel: it holds no time.
+
+A model's wheel needs only NumPy: the emitted C as a shared library with the
+weights, and a module that calls it. `attnc compile --emit=wheel` runs this file
+as a program, so it imports nothing of the package.
+"""
 
 from __future__ import annotations
 
-import inspect
+import base64
+import hashlib
 import keyword
 import os
 import re
 import sys
 import sysconfig
 import tempfile
+import zipfile
 from pathlib import Path
-from typing import Callable, Iterator
-
-from attnc._arrays import array_of, ids_of
-from attnc._library import version
-from attnc._wheel import info_wheel, write
+from typing import Callable, Iterable
 
 _HEAD = '''\
 """{name}, a Transformer that attnc {version} compiled.
@@ -135,6 +137,36 @@ _PARTS = ("a wheel needs all parts of the C file: leave out the options parts "
           "and freestanding")
 
 
+def write(to: str | os.PathLike[str], files: Iterable[tuple[str, bytes, bool]],
+          info: str) -> None:
+    """Writes a wheel.
+
+    files: the path of each file, its bytes, and whether it may be executed
+    info: the folder for RECORD, such as "attnc-0.1.0.dist-info"
+    """
+    record = []
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
+        def add(path: str, data: bytes, program: bool) -> None:
+            entry = zipfile.ZipInfo(path)  # of 1980
+            entry.external_attr = (0o100755 if program else 0o100644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            z.writestr(entry, data)
+
+        for path, data, program in files:
+            add(path, data, program)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest())
+            hashed = digest.decode().rstrip("=")
+            record.append(f"{path},sha256={hashed},{len(data)}")
+        record.append(f"{info}/RECORD,,")
+        add(f"{info}/RECORD", ("\n".join(record) + "\n").encode(), False)
+
+
+def info_wheel(tag: str) -> bytes:
+    """Returns the contents of the file WHEEL."""
+    return (f"Wheel-Version: 1.0\nGenerator: attnc\nRoot-Is-Purelib: false\n"
+            f"Tag: py3-none-{tag}\n").encode()
+
+
 def _prompts(c: str) -> tuple[dict[str, str], str]:
     """Returns the prompts in a C file, and the default one."""
     found = re.search(r"prompts_of_spec\[\] = \{(.*?)NULL\n\};\n"
@@ -149,7 +181,7 @@ def _prompts(c: str) -> tuple[dict[str, str], str]:
     return prompts, prompts[default[0]] if default else ""
 
 
-def _module(header: str, c: str) -> tuple[str, str]:
+def _module(header: str, c: str, version: str) -> tuple[str, str]:
     """Returns the model's name and the module for it.
 
     c: the C file, without the weights
@@ -161,7 +193,7 @@ def _module(header: str, c: str) -> tuple[str, str]:
     if keyword.iskeyword(name) or name in (
             "attnc", "numpy", *sys.stdlib_module_names):
         raise ValueError(f"Python has another meaning for the name {name!r}: "
-                         f'set={{"name": "another"}} changes it')
+                         "set the spec's field name to another one")
     text = _HEAD
     if re.search(rf"\b{name}_encode\(struct attn_handle \*h,\s+const int32_t",
                  header):
@@ -177,28 +209,38 @@ def _module(header: str, c: str) -> tuple[str, str]:
                 "has no vocabulary" if f"{name}_generate_ids(" in header
                 else "is neither"))
     values = dict(re.findall(rf"{name.upper()}_(\w+) = (\d+)", header))
+    ids = Path(__file__).with_name("_ids.py").read_text()
     prompts, prompt = _prompts(c) if _EMBED in text else ({}, "")
     return name, text.format(
         name=name, version=version, prompts=prompts, prompt=repr(prompt),
         most=values.get("MAX_SOURCE", 0), columns=values.get("OUTPUT", 0),
-        arrays=f"{inspect.getsource(array_of)}\n\n"
-               f"{inspect.getsource(ids_of)}")
+        arrays=ids[ids.index("def array_of"):])
 
 
-def _files(name: str, module: str, library: bytes, tag: str,
-           info: str) -> Iterator[tuple[str, bytes, bool]]:
-    yield f"{name}/__init__.py", module.encode(), False
-    yield f"{name}/model.so", library, True
-    yield f"{info}/METADATA", (
+_MACHINES = {62: "x86_64", 183: "aarch64"}  # e_machine of ELF
+
+
+def _pack(folder: Path, name: str, module: str, library: bytes,
+          version: str) -> Path:
+    """Writes the wheel of a module and its shared library to a folder."""
+    machine = _MACHINES.get(int.from_bytes(library[18:20], "little"))
+    tag = f"linux_{machine}" if machine else re.sub(
+        r"[-.]", "_", sysconfig.get_platform())
+    to = folder / f"{name}-{version}-py3-none-{tag}.whl"
+    info = f"{name}-{version}.dist-info"
+    metadata = (
         f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
         f"Summary: A Transformer that attnc compiled\n"
-        f"Requires-Python: >=3.10\nRequires-Dist: numpy>=1.23\n"
-    ).encode(), False
-    yield f"{info}/WHEEL", info_wheel(tag), False
+        f"Requires-Python: >=3.10\nRequires-Dist: numpy>=1.23\n")
+    write(to, [(f"{name}/__init__.py", module.encode(), False),
+               (f"{name}/model.so", library, True),
+               (f"{info}/METADATA", metadata.encode(), False),
+               (f"{info}/WHEEL", info_wheel(tag), False)], info)
+    return to
 
 
 def write_model(folder: str | os.PathLike[str],
-                compile: Callable[[Path, bool], None]) -> Path:
+                compile: Callable[[Path, bool], None], version: str) -> Path:
     """Writes a wheel to a folder, which it makes, and returns its path.
 
     compile: writes a C file or a shared library, by the ending of a path, with
@@ -208,11 +250,26 @@ def write_model(folder: str | os.PathLike[str],
     with tempfile.TemporaryDirectory() as work:
         c, library = Path(work) / "model.c", Path(work) / "model.so"
         compile(c, False)
-        name, module = _module(c.with_suffix(".h").read_text(), c.read_text())
+        made = _module(c.with_suffix(".h").read_text(), c.read_text(), version)
         folder.mkdir(parents=True, exist_ok=True)
         compile(library, True)
-        tag = re.sub(r"[-.]", "_", sysconfig.get_platform())
-        to = folder / f"{name}-{version}-py3-none-{tag}.whl"
-        info = f"{name}-{version}.dist-info"
-        write(to, _files(name, module, library.read_bytes(), tag, info), info)
-    return to
+        return _pack(folder, *made, library.read_bytes(), version)
+
+
+def _main(work: Path, version: str) -> None:
+    """Packs model.c, model.h and model.so of a folder in it. Prints the file's
+    name, or what is wrong with the model."""
+    if sys.version_info < (3, 10):
+        sys.exit(f"{sys.executable} is older than Python 3.10")
+    try:
+        made = _module((work / "model.h").read_text(),
+                       (work / "model.c").read_text(), version)
+    except ValueError as error:
+        print(error)
+        return
+    library = (work / "model.so").read_bytes()
+    print(_pack(work, *made, library, version).name)
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]), sys.argv[2])

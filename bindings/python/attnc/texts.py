@@ -7,7 +7,7 @@ import os
 from ctypes import byref, c_void_p, string_at
 from typing import Any, Mapping, Sequence
 
-from attnc._library import LIB, TakeFile
+from attnc._library import LIB, TakeFile, version
 from attnc._options import Progress, compiler, words
 
 _Path = str | os.PathLike[str]
@@ -47,7 +47,7 @@ def compile(path: _Path | None, output: _Path,
         raise TypeError("a wheel is a file in a folder: leave out files")
     if wheel:
         from attnc._model_wheel import write_model
-        return str(write_model(output, write))
+        return str(write_model(output, write, version))
     write(output, embed)
     return made if files else None
 

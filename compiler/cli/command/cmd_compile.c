@@ -551,6 +551,9 @@ int compile_model(const Options *given, bool reports)
     look_at_plain(o);
     look_at_runtime(o);
     look_at_march(o);
+    look_at_wheel(o);
+    if (o->kinds >> EmitWheel & 1)
+        return compile_wheel(o, reports, compile_model);
     if (alone && o->kinds & (o->kinds - 1))
         fail(ExitUsage, "-o %s takes one kind of --emit", quote(o->output));
     if (is_stdout(o->output) && !is_only(&c, EmitC))

@@ -51,4 +51,12 @@ bool runtime_guard(const Options *o, Arena *a, const char *path,
 bool runtime_write(const Options *o, const Engine *e, const char *path,
                    Fault *why);
 
+/* ---- compile_wheel.c ---- */
+/* Ends with a message if --emit=wheel can't be combined with other options. */
+void look_at_wheel(const Options *o);
+/* Writes the wheel of a model. compile: compile_model(). Returns an exit
+ * code. */
+typedef int CompileModel(const Options *o, bool reports);
+int compile_wheel(const Options *o, bool reports, CompileModel *compile);
+
 #endif

@@ -360,8 +360,8 @@ INT("--ranks", "N", OWN(CmdPlan, plan_ranks), 2, MostRanks, 0,
 TEXT("--link", "LATENCY,RATE", OWN(CmdPlan, link),
      "--ranks: such as 20us,10Gbit/s or 1.5us,12GB/s")
 WORDS("--emit", "KINDS", OWN(CmdCompile, kinds),
-     LIST_OF("c", "obj", "so", "exe"), 0,
-     "any of c,obj,so,exe; default: by the ending of -o")
+     LIST_OF("c", "obj", "so", "exe", "wheel"), 0,
+     "any of c,obj,so,exe, or wheel; default: by -o's ending")
 WORDS("--parts", "PARTS", OWN(CmdCompile, parts), part_words, 0,
      "parts of the C file to emit; default: all")
 WORD("--runtime", "PLACE", OWN(CmdCompile, beside),

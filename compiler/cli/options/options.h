@@ -41,7 +41,7 @@ typedef struct {
 } SearchOptions;
 
 /* ---- commands ---- */
-typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitKinds } EmitKind;
+typedef enum { EmitC, EmitObj, EmitSo, EmitExe, EmitWheel, EmitKinds } EmitKind;
 typedef enum { RunText, RunJson, RunSvg, RunNpy } RunFormat;
 typedef enum { StageFinal, StageBuilt, StageAll } Stage;
 typedef enum { PrintText, PrintJson, PrintDot, PrintSvg } PrintFormat;
