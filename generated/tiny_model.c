@@ -1992,6 +1992,7 @@ struct attn_cache_layout {
 };
 
 struct attn_search_options;
+struct attn_pair_texts;
 
 struct attn_model {
     const char *name;
@@ -2020,7 +2021,7 @@ struct attn_model {
     float (*log_sum_exp)(const float *x, int64_t n);
     const void *(*embedded)(int64_t *bytes);
     void (*options)(struct attn_search_options *o);
-    int64_t (*amx_allowed)(void);
+    const struct attn_pair_texts *pair;
 };
 
 #endif
@@ -2067,6 +2068,15 @@ ATTN_API uint64_t attn_packed_page(const void *file); /* returns the hash for
 /* Returns the weights in a checked file, or NULL if `file` is not a weights
  * file. */
 ATTN_API const void *attn_packed_weights(const void *file);
+
+/* pair_text.h: a pair of texts that becomes one text, with the model's texts
+ * around the two. */
+
+struct attn_pair_texts { /* the texts around a pair, in order; NULL: none. The
+                          * first text of the pair follows `first`, the second
+                          * one follows `second` */
+    const char *begin, *prompt, *first, *second, *end;
+};
 
 /* memory.c: lays out consecutive arrays in the caller's memory. */
 

@@ -37,6 +37,7 @@
 #include "runtime/search/score.h"
 #include "runtime/search/search.h"
 #include "runtime/search/stream.h"
+#include "runtime/text/pair_text.h"
 #include "runtime/text/text.h"
 #include "runtime/text/encoding.h"
 #include "runtime/text/decode.h"

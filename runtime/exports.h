@@ -90,9 +90,10 @@ OPENED(EncodesText, int64_t, embed_pair,
      P(float *, out)),
     "As $embed(), for two texts in the vocabulary's template for pairs, such "
     "as a question and an answer to be ranked. The template gives each token "
-    "its type, if the model has types. Both texts together have at most "
-    "max_text bytes. Errors: those of $embed(), and ATTN_ERROR_PAIR if the "
-    "vocabulary has no such template.")
+    "its type, if the model has types. If the spec has texts around a pair "
+    "(`pair`), the two become one text with these instead, and all types are "
+    "0. Both texts together have at most max_text bytes. Errors: those of "
+    "$embed(), and ATTN_ERROR_PAIR if the vocabulary has no such template.")
 
 OPENED(EncodesRows, int64_t, encode_rows,
     (MODEL, P(struct attn_handle *, h), P(const float *, rows),

@@ -57,6 +57,7 @@ struct attn_cache_layout {
 };
 
 struct attn_search_options;
+struct attn_pair_texts;
 
 /* A compiled model: constants and inner entries. The entries are pure functions
  * without global state, so threads may share a model. They check nothing: an id
@@ -102,6 +103,9 @@ struct attn_model {
     /* asks the system for AMX; returns 0 if this process may not use it. NULL:
      * no product does */
     int64_t (*amx_allowed)(void);
+    /* texts around a pair of texts; NULL, or without the second one: a pair
+     * takes the vocabulary's template */
+    const struct attn_pair_texts *pair;
 };
 
 #endif

@@ -41,6 +41,11 @@ struct attn_handle {
     float *scores;             /* scores of a target's tokens */
 #if ATTN_HAS_TEXT
     void *words; /* memory of the tokenizer */
+#endif
+#if ATTN_HAS_TASKS
+    char *joined; /* a pair as one text */
+#endif
+#if ATTN_HAS_TEXT
     char *piece; /* [HANDLE_PIECE]: text of a token */
 #endif
     void *work; /* memory of a call */
@@ -221,19 +226,32 @@ static int handle_weights(struct attn_handle *h, const char *path,
     return 0;
 }
 
+/* Returns the maximum bytes of a text, with the spec's texts around a pair. */
+static int64_t handle_longest(const struct attn_handle *h)
+{
+#if ATTN_HAS_TASKS
+    const struct attn_two_texts none = { NULL, NULL, 0, 0 };
+
+    if (h->model->pair)
+        return h->text + attn_pair_text(h->model->pair, &none, NULL);
+#endif
+    return h->text;
+}
+
 /* Returns the bytes that the tokenizers need for the longest text, or an error.
  * Sets h->most to the maximum number of ids of a text. */
 static int64_t handle_words(struct attn_handle *h)
 {
     const void *const vocab[2] = { h->source, h->target };
+    const int64_t longest = handle_longest(h);
     int64_t words = 0;
 
-    h->most = h->text;
+    h->most = longest;
     for (int i = 0; i < 2; i++) {
         if (!vocab[i])
             continue;
-        const int64_t bytes = attn_vocab_encode_bytes(vocab[i], h->text);
-        const int64_t most = attn_vocab_most_ids(vocab[i], h->text);
+        const int64_t bytes = attn_vocab_encode_bytes(vocab[i], longest);
+        const int64_t most = attn_vocab_most_ids(vocab[i], longest);
         if (bytes < 0 || most < 0)
             return attn_min(bytes, most);
         words = attn_max(words, bytes);
@@ -265,6 +283,9 @@ static int handle_open_tokens(struct attn_handle *h)
         h->scores = attn_take(&at, h->most + 1, sizeof *h->scores);
 #if ATTN_HAS_TEXT
         h->words = attn_take(&at, words, 1);
+#endif
+#if ATTN_HAS_TASKS
+        h->joined = attn_take(&at, handle_longest(h), 1);
 #endif
         if (laid == 1)
             break;

@@ -82,6 +82,42 @@ ATTN_API int64_t attn_embed(const struct attn_model *m, struct attn_handle *h,
     return n < 0 ? n : attn_encode(m, h, h->ids, n, out);
 }
 
+/* Checks the sizes of a pair. Returns 0 or an error. */
+static int handle_pair_fits(struct attn_handle *h, const char *text,
+                            int64_t *bytes, const char *other,
+                            int64_t *other_bytes)
+{
+    int wrong = handle_text_size(h, h->source, text, bytes);
+
+    if (!wrong)
+        wrong = handle_text_size(h, h->source, other, other_bytes);
+    if (wrong)
+        return wrong;
+    if (*bytes > h->text)
+        return handle_text_fits(h, *bytes);
+    return handle_text_fits(h, *other_bytes > h->text ? *other_bytes
+                                                      : *bytes + *other_bytes);
+}
+
+#if ATTN_HAS_TASKS
+/* Converts a pair that becomes one text by the spec to ids of type 0. Returns
+ * their number, or an error. */
+static int64_t handle_joined(struct attn_handle *h,
+                             const struct attn_two_texts *t)
+{
+    const int64_t bytes = attn_pair_text(h->model->pair, t, h->joined);
+    int64_t bad = 0;
+    const int64_t n = attn_vocab_encode(h->source, h->joined, bytes, ATTN_PLAIN,
+                                        h->ids, h->most, h->words, &bad);
+
+    if (n < 0)
+        return handle_fail(h, n, "byte %lld of the pair's text: %s",
+                           (long long)bad + 1, attn_error_text(n));
+    memset(h->target_ids, 0, (size_t)n * sizeof *h->target_ids);
+    return n;
+}
+
+#endif
 /* Converts two texts to ids with token types. Returns their number, or an
  * error. */
 static int64_t handle_pair(struct attn_handle *h, const char *text,
@@ -89,18 +125,17 @@ static int64_t handle_pair(struct attn_handle *h, const char *text,
                            int64_t other_bytes)
 {
     int64_t bad = 0, n;
-    int wrong = handle_text_size(h, h->source, text, &bytes);
+    const int wrong = handle_pair_fits(h, text, &bytes, other, &other_bytes);
 
-    if (!wrong)
-        wrong = handle_text_size(h, h->source, other, &other_bytes);
-    if (!wrong && bytes > h->text)
-        wrong = handle_text_fits(h, bytes);
-    else if (!wrong)
-        wrong = handle_text_fits(h, other_bytes > h->text
-                                        ? other_bytes
-                                        : bytes + other_bytes);
     if (wrong)
         return wrong;
+#if ATTN_HAS_TASKS
+    if (h->model->pair && h->model->pair->second) {
+        const struct attn_two_texts t = { text, other, bytes, other_bytes };
+
+        return handle_joined(h, &t);
+    }
+#endif
     n = attn_vocab_encode_pair(h->source, text, bytes, other, other_bytes,
                                h->ids, h->target_ids, h->most, h->words, &bad);
     if (n == ATTN_ERROR_PAIR)

@@ -1,11 +1,11 @@
 /* text_task.h: what some models do to texts before they read them. In late
  * interaction a text is a query or a document: a token follows its first one,
- * tokens fill a query, and some tokens of a document have no row. And a pair of
- * texts may become one text. */
+ * tokens fill a query, and some tokens of a document have no row. */
 #ifndef ATTN_TASK_1
 #define ATTN_TASK_1
 
 #include "runtime/base/memory.h"
+#include "pair_text.h"
 
 enum { ATTN_TASK_NONE, ATTN_TASK_QUERY, ATTN_TASK_DOCUMENT };
 
@@ -39,19 +39,6 @@ ATTN_API int64_t attn_task_rows(const struct attn_task *t, const int32_t *ids,
 
 /* ---- pairs ---- */
 
-struct attn_pair_texts { /* the texts around a pair, in order; NULL: none. The
-                          * first text of the pair follows `first`, the second
-                          * one follows `second` */
-    const char *begin, *prompt, *first, *second, *end;
-};
-struct attn_two_texts {
-    const char *first, *second;
-    int64_t first_bytes, second_bytes;
-};
-/* Writes the text that a pair becomes to `to`, unless that is NULL. Returns its
- * bytes. */
-ATTN_API int64_t attn_pair_text(const struct attn_pair_texts *p,
-                                const struct attn_two_texts *t, char *to);
 /* Cuts ids to `most`. The last `tail` of these are end[tail]. */
 ATTN_API void attn_keep_end(int32_t *ids, int64_t most, const int32_t *end,
                             int64_t tail);

@@ -172,6 +172,63 @@ static void test_refused(void **state)
                    "'\\xc3\\xa9' and names no unknown token\n");
 }
 
+/* ---- pairs that become one text ---- */
+
+/* Prints the rows of the pairs on stdin, or what is wrong with them. */
+static const char joins[] =
+    "#include <stdio.h>\n"
+    "#include <string.h>\n"
+    "#include \"m.h\"\n"
+    "int main(void)\n"
+    "{\n"
+    "    const struct attn_open_options o = { .max_text = 10 };\n"
+    "    struct attn_handle *h = m_open(NULL, &o);\n"
+    "    char line[99];\n"
+    "    float out[M_MAX_SOURCE * M_OUTPUT];\n"
+    "    while (fgets(line, sizeof line, stdin)) {\n"
+    "        char *other = strchr(line, '\\t');\n"
+    "        line[strcspn(line, \"\\n\")] = 0;\n"
+    "        *other = 0;\n"
+    "        if (m_embed_pair(h, line, -1, other + 1, -1, out) != 1)\n"
+    "            puts(m_error(h));\n"
+    "        for (int i = 0; !*m_error(h) && i < M_OUTPUT; i++)\n"
+    "            printf(\"%.9g%s\", (double)out[i],\n"
+    "                   i < M_OUTPUT - 1 ? \" \" : \"\\n\\n\");\n"
+    "    }\n"
+    "    m_close(h);\n"
+    "    return 0;\n"
+    "}\n";
+
+/* Tests that a handle puts a pair into the texts of the spec, as attnc run
+ * does, also with the runtime in a file of its own. */
+static void test_joined(void **state)
+{
+    static const char set[] = "head=pool,pair.begin=b,pair.prompt=ab,"
+                              "pair.first=cd,pair.second=ef,pair.end=g";
+    static const char lines[] = "hello\tworld\n\ta\nno\t\nabcde\tfghij\n";
+    static const char wrong[] =
+        "the text has 11 bytes, at most 10 are taken: max_text of the options "
+        "at open\n";
+    Fault why;
+    (void)state;
+    assert_true(write_file(in_dir("x.c"), joins, strlen(joins), &why));
+    const char *want =
+        output_of(lines, arena_printf(a, "%s run %s --set %s --seed=1 --pairs",
+                                      attnc(), spec, set));
+    for (int beside = 0; beside < 2; beside++) {
+        assert_true(WORKS(attnc(), "compile", spec, "--set", set, "--seed=1",
+                          "--march=generic", "--embed", "--quiet",
+                          beside ? "--runtime=beside" : "--runtime=inside",
+                          "-o", in_dir("m.c")));
+        assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-Wall", "-Wextra",
+                          "-Werror", "-I", dir, in_dir("x.c"), in_dir("m.c"),
+                          beside ? in_dir("attn.c") : "-lm", "-lm", "-o",
+                          in_dir("m")));
+        assert_string_equal(output_of(lines, in_dir("m")), want);
+        assert_string_equal(output_of("abcdef\tghijk\n", in_dir("m")), wrong);
+    }
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -179,6 +236,7 @@ int main(void)
         TEST(test_bert),
         TEST(test_roberta),
         TEST(test_refused),
+        TEST(test_joined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

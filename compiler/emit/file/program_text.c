@@ -86,8 +86,36 @@ static void put_cache(Gen *g, Emit *e, const struct attn_cache_layout *c)
     put(e, "{ .of = $of$members },\n");
 }
 
+static const char *text_or_null(Gen *g, const char *text)
+{
+    return text ? c_string(g->a, text, strlen(text)) : "NULL";
+}
+
+/* True if texts have a task, or pairs texts of the spec. */
+static bool tasked(const Gen *g)
+{
+    return !has_decoder(g->p) && has_tasks(g);
+}
+
+/* Emits the texts around a pair. */
+static void put_pair(Gen *g, Emit *e)
+{
+    const struct attn_pair_texts *p = &g->p->g->spec->pair;
+    const char *const texts[] = { p->begin, p->prompt, p->first, p->second,
+                                  p->end };
+    put(e, "static const struct attn_pair_texts pair_of_spec = {\n");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        let(e, "text", "%s", text_or_null(g, texts[i]));
+        put(e, "$text,\n");
+    }
+    put(e, "};\n\n");
+}
+
 static void emit_model_struct(Gen *g, Emit *e)
 {
+    const bool has_pair = g->o->mode == EmitAot && tasked(g);
+    if (has_pair)
+        put_pair(g, e);
     let_model(g, e);
     put(e, "static const struct attn_model model = {\n"
            "    .name = $name,\n"
@@ -126,6 +154,8 @@ static void emit_model_struct(Gen *g, Emit *e)
         put(e, ".options = $options,\n");
     if (plan_has_amx(g->p) && !g->o->freestanding)
         put(e, ".amx_allowed = amx_allowed,\n");
+    if (has_pair)
+        put(e, ".pair = &pair_of_spec,\n");
     put(e, "};\n\n"
            "const struct attn_model *$model(void)\n"
            "{\n"
@@ -303,11 +333,6 @@ static void put_main(Gen *g, Emit *e)
            "}\n");
 }
 
-static const char *text_or_null(Gen *g, const char *text)
-{
-    return text ? c_string(g->a, text, strlen(text)) : "NULL";
-}
-
 /* Emits the chat template of the spec. */
 static void put_chat(Gen *g, Emit *e)
 {
@@ -369,14 +394,12 @@ static void put_text_task(Emit *e, const struct attn_task *t)
     put(e, "{ $length, $prefix, $fill, $attend, $cut, $skip, $skips },\n");
 }
 
-/* Emits what becomes of queries and documents, and the texts around a pair. */
+/* Emits what becomes of queries and documents. */
 static void put_text_tasks(Gen *g, Emit *e)
 {
     const Spec *s = g->p->g->spec;
     const struct attn_task query = spec_task(s, ATTN_TASK_QUERY),
                            document = spec_task(s, ATTN_TASK_DOCUMENT);
-    const char *const texts[] = { s->pair.begin, s->pair.prompt, s->pair.first,
-                                  s->pair.second, s->pair.end };
     let(e, "hidden", "%d", spec_hides_fill(s));
     put(e, "#define fill_is_hidden $hidden\n");
     if (document.skips > 0) {
@@ -391,12 +414,6 @@ static void put_text_tasks(Gen *g, Emit *e)
            "{ 0, -1, -1, 0, 0, NULL, 0 },\n");
     put_text_task(e, &query);
     put_text_task(e, &document);
-    put(e, "};\n"
-           "static const struct attn_pair_texts pair_of_spec = {\n");
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        let(e, "text", "%s", text_or_null(g, texts[i]));
-        put(e, "$text,\n");
-    }
     put(e, "};\n\n");
 }
 
@@ -409,11 +426,6 @@ static bool encodes(const Gen *g)
 static bool prompts(const Gen *g)
 {
     return encodes(g) && has_vocabulary(g);
-}
-
-static bool tasked(const Gen *g)
-{
-    return encodes(g) && has_tasks(g);
 }
 
 static bool talks(const Gen *g)
