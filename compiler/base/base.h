@@ -18,8 +18,10 @@
 
 #include "runtime/rt.h" /* for exit codes, Fault, PackList */
 
+#ifndef ATTNC_VERSION /* a test builds another version */
 #define ATTNC_VERSION "0.1.0"
 #define ATTNC_VERSION_NUMBER 100 /* major * 10000 + minor * 100 + patch */
+#endif
 #define ATTNC_DATE "2026-11-22" /* release date of this version */
 
 /* ---- arena.c ---- */

@@ -1,7 +1,8 @@
 /* library_host.c: a program that loads copies of libattnc, each named by an
- * argument after the first, in the locale of its environment. It opens a model
- * with each before it calls one, and prints what they answer; FOLDER/N.c is the
- * C of the Nth. The first line has its own way to write one half, as has each
+ * argument after the first, in the locale of its environment; with GLOBAL in
+ * it, their symbols are for all that is loaded later. It opens a model with
+ * each before it calls one, and prints what they answer; FOLDER/N.c is the C of
+ * the Nth. The first line has its own way to write one half, as has each
  * message. */
 #include "library/attnc.h"
 
@@ -43,7 +44,10 @@ static void find(void *library, const char *name, void *function)
 
 static void load(int i, const char *path)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *(*version)(void);
+    void *library = dlopen(path,
+                           RTLD_NOW
+                               | (getenv("GLOBAL") ? RTLD_GLOBAL : RTLD_LOCAL));
     if (!library) {
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
@@ -56,6 +60,8 @@ static void load(int i, const char *path)
     find(library, "attnc_handle_open", &at[i].handle_open);
     find(library, "attnc_handle_close", &at[i].handle_close);
     find(library, "attnc_generate", &at[i].generate);
+    find(library, "attnc_version", &version);
+    printf("version: %s\n", version());
 }
 
 static void tell(void *user, const struct attnc_message *message)
