@@ -852,7 +852,8 @@ enum {                  /* a tile, besides its products, */
     TileInt15 = 16,     /* multiplies integers of 15 bits, not of 8 */
     TileApart = 32,     /* has panels of C, bias and r ldp apart, not 16 */
     TileNear = 64,      /* prefetches into L1, not L2, if it is low */
-    TilePrefetch = 128  /* n times this: prefetches the panels at next if it
+    TileSum = 128,      /* stores sums of integers, not floats */
+    TilePrefetch = 256  /* n times this: prefetches the panels at next if it
                            has n rows or more */
 };
 struct tile_operands {
@@ -1041,7 +1042,7 @@ struct shape {                 /* shape and tiling of a product */
     int64_t line;              /* weights from a line of a panel to the next */
     int64_t fetch;             /* tiles that share the prefetch of two panels */
     int64_t step;              /* length of a block of the sums, */
-    int64_t rows, columns;     /* and its rows and columns */
+    int64_t rows, columns;     /* and its rows and columns; 0: undivided */
     int64_t small_m;           /* fewer rows go to small_m_product() */
     int64_t streams;           /* panels that it reads at a time */
     int64_t small_m_fetch;     /* rows from which it prefetches the next */

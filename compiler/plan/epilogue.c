@@ -11,6 +11,7 @@ static const struct {
     { EpResidual, "_residual" }, { EpAccumulate, "_accumulate" },
     { EpAny, "_any" },           { EpPrefetch, "_prefetch" },
     { EpPowers, "_powers" },     { EpRescale, "_rescale" },
+    { EpSum, "_sum" },
 };
 
 /* ArithmeticInt8 multiplies one plane of bytes of x, ArithmeticInt15 two,

@@ -19,7 +19,9 @@ enum {
     EpPrefetch = 32,  /* prefetches the panels at `next` */
     EpPowers = 64,    /* computes softmax weights of pending rows between the
                          FMAs of attention's scores */
-    EpRescale = 128   /* multiplies the rows of C before adding to them */
+    EpRescale = 128,  /* multiplies the rows of C before adding to them */
+    /* in products whose sums the ranks add, and in integer tiles: */
+    EpSum = 256 /* leaves the sums as they are, integers as int32 */
 };
 typedef struct {
     int parts;

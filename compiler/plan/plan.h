@@ -445,12 +445,12 @@ AffineSize value_floats(const Plan *p, int node);
  * `ranks` divide the model. */
 RankColumns *plan_rank_columns(const Plan *p, int64_t ranks);
 /* Returns the columns of its rows that a rank multiplies, if the ranks add the
- * sums of an integer product; NULL: each multiplies entire rows. For the
- * Quantize node of such a product, the columns that a rank quantises. */
+ * sums of a product; NULL: each multiplies entire rows. For the Quantize node
+ * of an integer product, the columns that a rank quantises. */
 const HeadColumns *rank_terms(const Plan *p, const RankColumns *need, int node);
-/* True if the node is a product whose sums the ranks add, or its Quantize. The
- * sums are stored as integers in the product's rows before they become floats:
- * first the sums of upper bits, then those of lower bits of int15. */
+/* True if the node is a product whose sums the ranks add, or the Quantize node
+ * of an integer product. Sums of integers are in the product's rows before they
+ * become floats: those of int15's lower bits in the second half of a row. */
 bool adds_terms(const Plan *p, int node);
 /* True if the ranks gather the columns of a node's result. */
 bool ranks_gather(const Plan *p, const RankColumns *need, int node);

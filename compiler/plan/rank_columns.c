@@ -6,7 +6,9 @@
  *
  * An integer product may read only some columns of its rows, because the sums
  * of integers that the ranks compute can be added exactly. It does so if each
- * rank has some of these columns anyway: of the heads for o, of w1 for w2.
+ * rank has some of these columns anyway: of the heads for o, of w1 for w2. With
+ * fix.sum_ranks, so does a product of floats, whose sums are then rounded once
+ * for each rank.
  *
  * All other ops read entire rows. */
 #include "plan/plan_parts.h"
@@ -119,6 +121,23 @@ static bool divided_columns(const Graph *g, int x, int64_t ranks,
     return is_product(n) && !n->has_residual && n->nin <= InRoutes;
 }
 
+/* True if the ranks add the sums of product n; then sets the columns of its
+ * rows that a rank multiplies. A panel of bf16 is cut after an even number of
+ * rows only. */
+static bool divided_terms(const Graph *g, const Node *n, int64_t ranks,
+                          HeadColumns *c)
+{
+    const Node *x = &g->nodes.at[n->in[0]];
+    const RowFormat *f = &row_formats[elem_arithmetic(x->type.elem)];
+    const Dtype w = elem_dtype(g->nodes.at[n->in[1]].type.elem);
+    const bool floats = g->spec->fix.sum_ranks && !dtype_is_integer(w);
+    if (!(f->scaled || floats)
+        || !divided_columns(g, f->kernel ? x->in[0] : n->in[0], ranks, c))
+        return false;
+    return f->scaled
+        || (c->heads >= ranks && (w == DtypeF32 || c->width % 2 == 0));
+}
+
 /* Adds what node n reads of its input k. */
 static void add_read(const Graph *g, const RankColumns *all, int node, int k,
                      int64_t ranks, RankColumns *to)
@@ -141,8 +160,7 @@ static void add_read(const Graph *g, const RankColumns *all, int node, int k,
     }
     HeadColumns terms;
     if (is_product(n) && n->nin <= InRoutes && k == 0
-        && row_formats[elem_arithmetic(g->nodes.at[n->in[0]].type.elem)].scaled
-        && divided_columns(g, g->nodes.at[n->in[0]].in[0], ranks, &terms)) {
+        && divided_terms(g, n, ranks, &terms)) {
         add_columns(to, terms);
         return;
     }
@@ -176,10 +194,10 @@ RankColumns *plan_rank_columns(const Plan *p, int64_t ranks)
 const HeadColumns *rank_terms(const Plan *p, const RankColumns *need, int node)
 {
     const Node *n = node_at(p, node);
+    const bool peaks = n->op == OpQuantize
+                    && row_formats[elem_arithmetic(n->type.elem)].scaled;
     const int rows = is_product(n) ? n->in[0] : node;
-    if (node_at(p, rows)->op != OpQuantize || need[rows].all)
-        return NULL;
-    return need[rows].of;
+    return need[rows].all || !(is_product(n) || peaks) ? NULL : need[rows].of;
 }
 
 bool ranks_gather(const Plan *p, const RankColumns *need, int node)
@@ -205,6 +223,6 @@ void plan_ranks(Plan *p)
             p->value[i].stride = p->value[owner_of(p, i)].stride;
         if (is_product(n) && adds_terms(p, i)
             && node_at(p, n->in[0])->type.elem == ElemQ15)
-            p->value[i].stride = row_stride(2 * round16(n->type.dim[1].c));
+            p->value[i].stride = 2 * row_stride(n->type.dim[1].c);
     }
 }

@@ -156,6 +156,7 @@ typedef struct { /* lengths that are constants in the emitted C, or -1 */
     int64_t batch;   /* number of sequences in a call */
     int64_t threads; /* 1: a call runs only on the caller's thread */
     int64_t ranks;   /* number of processes that divide the model */
+    bool sum_ranks;  /* these also add sums of floats */
     bool unroll;     /* emits each layer's code separately */
 } SpecFix;
 

@@ -3,11 +3,11 @@
  * computes its share of the columns of each product and of the heads of
  * attention. After each of these nodes, every rank receives the columns of the
  * other ranks: a gather. Products that only attention reads, those of queries,
- * keys and values, need none. With integer arithmetic the ranks take the
- * maximum of the rows of o and w2, and add the sums of these products, instead
- * of gathering the heads, o, w1 and w2: a sum is two gathers, of which the
- * first adds; the bytes of a maximum are left out. Each rank computes all other
- * nodes, such as norms, in full.
+ * keys and values, need none. With integer arithmetic or fix.sum_ranks the
+ * ranks add the sums of o and w2, instead of gathering the heads, o, w1 and w2:
+ * a sum is two gathers, of which the first adds. With integers they also take
+ * the maximum of these products' rows before; its bytes are left out. Each rank
+ * computes all other nodes, such as norms, in full.
  *
  *   seconds of N ranks = divided work / N + other work
  *                      + gathers * ceil(log2(N)) * latency

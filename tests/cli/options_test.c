@@ -119,7 +119,8 @@ static void try_option(Arena *a, const Command *c, const Option *row,
         const bool given = at == option_place(o, row)
                         || (x->name[0] != '-' && n > 1)
                         || ((strcmp(row->name, "--fix") == 0
-                             || strcmp(row->name, "--ranks") == 0)
+                             || strcmp(row->name, "--ranks") == 0
+                             || strcmp(row->name, "--sum-ranks") == 0)
                             && strcmp(x->name, "--set") == 0); /* are --set */
         if (taken(c, x) && !given && !is_usual(at, x))
             fail_msg("%s %s changes %s", c->name, row->name, x->name);

@@ -1,5 +1,6 @@
 2 plan models/tiny.yaml --ranks=2
 2 plan models/tiny.yaml --link=20us,10Gbit/s
+2 plan models/tiny.yaml --sum-ranks
 2 plan models/tiny.yaml --ranks=1 --link=20us,10Gbit/s
 2 plan models/tiny.yaml --ranks=2 --link=20us
 2 plan models/tiny.yaml --ranks=2 --link=20us,10Gbit

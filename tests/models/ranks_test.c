@@ -2,7 +2,9 @@
  * process, for any number of ranks: random models, in arenas full of NaN; by
  * the JIT and a C compiler, fused and unfused; at once and step by step; with
  * searches, streams and scores of models that generate; and ranks that have
- * threads. The ranks are threads of this test.
+ * threads. With fix.sum_ranks, sums of floats have the same bits for one number
+ * of ranks, and the oracle's within its gates. The ranks are threads of this
+ * test.
  *
  *     ranks_test [COUNT [FIRST]]      of the paper's form, and of any */
 #define _GNU_SOURCE /* mkdtemp */
@@ -13,7 +15,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-#include "oracle/trial.h"
+#include "oracle/verify.h"
 #include "support/backwards.h"
 #include "support/form_files.h"
 #include "support/random_spec.h"
@@ -32,11 +34,13 @@ typedef struct {
     uint64_t seed;
     Engine e;
     const Sample *sample;
-    int64_t chunk;         /* rows of a call; 0: all at once */
-    bool spoiled;          /* the first values are infinite and NaN */
-    int64_t size;          /* floats of the result */
-    const float *result;   /* of one process */
-    float *out[MostRanks]; /* of each rank */
+    int64_t chunk;                /* rows of a call; 0: all at once */
+    bool spoiled;                 /* the first values are infinite and NaN */
+    bool floats;                  /* the ranks add sums of floats */
+    const float *sums[MostRanks]; /* then: the first result of these ranks */
+    int64_t size;                 /* floats of the result */
+    const float *result;          /* of one process */
+    float *out[MostRanks];        /* of each rank */
     Said said[MostRanks];
 } Case;
 
@@ -92,6 +96,26 @@ static void check_result(Case *c, int64_t chunk)
                     (size_t)c->size * sizeof(float));
 }
 
+/* Returns the first result of these ranks, after a comparison with the oracle,
+ * for a model whose ranks add sums of floats. */
+static const float *result_of_sums(Case *c)
+{
+    Weights w;
+    ModelResults results = { 0 };
+    const int64_t ranks = c->e.spec->fix.ranks;
+    c->chunk = 0;
+    for (int64_t r = 0; r < ranks; r++)
+        c->out[r] = arena_alloc(c->arena,
+                                (size_t)(c->size + 1) * sizeof(float));
+    run_ranks(ranks, run_rank_once, c);
+    weights_open(&w, &c->e, verify_graph(&c->e));
+    for (int64_t i = 0; i < c->sample->sequences; i++)
+        verify_result(&results, &w, c->sample, i, c->out[0], NULL);
+    assert_true(verify_end(&results, &w).passed);
+    weights_close(&w);
+    return c->out[0];
+}
+
 static void check_answers(Case *c, int64_t beam)
 {
     const int64_t ranks = c->e.spec->fix.ranks;
@@ -121,17 +145,22 @@ static void check_ranks(Case *c, EngineOptions o, int64_t ranks)
                .sample = c->sample,
                .size = c->size,
                .result = c->result };
-    const char *set = arena_printf(c->arena, "fix.ranks=%lld",
-                                   (long long)ranks);
-    o.sets = &set;
-    o.nsets = 1;
+    const char *const sets[] = { arena_printf(c->arena, "fix.ranks=%lld",
+                                              (long long)ranks),
+                                 "fix.sum_ranks=true" };
+    o.sets = sets;
+    o.nsets = 1 + c->floats;
     assert_int_equal(engine_open(&d.e, &o), ExitDone);
     assert_true(d.e.spec->hash == c->e.spec->hash);
     assert_true(d.e.plan->pack.hash == c->e.plan->pack.hash);
+    if (c->floats && !c->sums[ranks - 1])
+        c->sums[ranks - 1] = result_of_sums(&d);
+    if (c->floats)
+        d.result = c->sums[ranks - 1];
     check_result(&d, 0);
     if (d.e.backend.model->decode)
         check_result(&d, 3);
-    if (generates(&d.e) && ranks < 4) {
+    if (generates(&d.e) && ranks < 4 && !c->floats) {
         check_answers(&d, 1);
         check_answers(&d, Beam);
     }
@@ -198,26 +227,86 @@ static void test_random_models(void **state)
     assert_true(divided > count);
 }
 
+/* True if this machine runs code for `march`; NULL: its own. */
+static bool runs(const char *march)
+{
+    Target t;
+    Fault why;
+    Cpu here;
+    cpu_find(&here);
+    return !march
+        || (target_find(&t, march, 0, NULL, &why) && !target_foreign(&t)
+            && !target_lacks(&t, &here));
+}
+
 /* Odd widths, and fewer key heads than ranks: each integer format by each
- * arithmetic. The ranks add the sums of o and of w2. */
+ * arithmetic and each way to multiply bytes. The ranks add the sums of o and of
+ * w2. */
 static void test_sums(void **state)
 {
     static const char *const formats[] = { "int8", "int4", "int4g64" },
-                             *const arithmetic[] = { "int8", "int15" };
+                             *const arithmetic[] = { "int8", "int15" },
+                             *const marches[] = { NULL, "x86-64-v4",
+                                                  "x86-64-v3", "x86-64-v2",
+                                                  "generic" };
     (void)state;
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 30; i++) {
+        const char *march = marches[i / 6];
+        const bool none = march && !strcmp(march, "generic");
+        if (!runs(march))
+            continue;
         Case c = { .seed = 2, .arena = arena_new() }; /* by 2, 3 .. 8 ranks */
         const char *text = arena_printf(
             c.arena,
             "attnc: 1\nname: sums\nkind: decoder\nd_model: 72\nh: 8\n"
             "h_kv: 2\nd_k: 6\nd_v: 7\nd_ff: %d\nN: 1\nmax_len: 80\n"
             "vocab: {size: 30}\nactivation: %s\ndtype: %s\narithmetic: %s\n",
-            i % 2 ? 205 : 136, i / 6 ? "swiglu" : "gelu", formats[i % 3],
+            i % 4 ? 205 : 136, i % 5 ? "swiglu" : "gelu", formats[i % 3],
             arithmetic[i / 3 % 2]);
         const long before = added;
+        c.seed -= none; /* a compiler is slow: by 2, 4 .. 8 ranks */
         check_model(&c, scratch_file("sums.yaml", text, strlen(text)),
-                    (EngineOptions){ .backend = "jit" });
-        assert_int_equal(added - before, 7 * 2);
+                    (EngineOptions){ .backend = none ? "clang" : "jit",
+                                     .level = none ? "0" : NULL,
+                                     .march = march });
+        assert_int_equal(added - before, (none ? 4 : 7) * 2);
+        arena_free(c.arena);
+    }
+}
+
+/* The ranks add the sums of floats of o and of w2, unless they would cut a
+ * panel of bf16 after an odd number of rows. */
+static void test_float_sums(void **state)
+{
+    static const struct {
+        const char *dtype, *arithmetic, *activation;
+        int d_v, d_ff, sums;
+    } forms[] = {
+        { "f32", "f32", "gelu", 7, 2311, 2 },
+        { "f32", "f32", "swiglu", 6, 136, 2 },
+        { "bf16", "f32", "relu", 6, 136, 2 },
+        { "bf16", "f32", "gelu", 7, 136, 1 },
+        { "bf16", "bf16_dp", "gelu", 6, 2310, 2 },
+        { "int8", "f32", "gelu", 6, 136, 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        Case c = { .seed = 2, .arena = arena_new(), .floats = true };
+        const char *text = arena_printf(
+            c.arena,
+            "attnc: 1\nname: sums\nkind: decoder\nd_model: 72\nh: 8\n"
+            "h_kv: 2\nd_k: 6\nd_v: %d\nd_ff: %d\nN: 1\nmax_len: 80\n"
+            "vocab: {size: 30}\nactivation: %s\ndtype: %s\narithmetic: %s\n",
+            forms[i].d_v, forms[i].d_ff, forms[i].activation, forms[i].dtype,
+            forms[i].arithmetic);
+        const char *path = scratch_file("floats.yaml", text, strlen(text));
+        const long before = added;
+        check_model(&c, path, (EngineOptions){ .backend = "jit" });
+        assert_int_equal(added - before, 7 * forms[i].sums);
+        if (i % 2 == 0)
+            check_model(&c, path,
+                        (EngineOptions){
+                            .backend = "clang", .level = "0", .tile = "3x32" });
         arena_free(c.arena);
     }
 }
@@ -319,9 +408,8 @@ static void test_refused(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_models),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_random_models), cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_float_sums),    cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_refused),
     };
     if (argc > 1)

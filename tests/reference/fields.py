@@ -263,6 +263,7 @@ SILENT = {
     **{f"fix.{key}": FIXED for key in ("source", "target", "past", "query",
                                        "key", "batch", "threads", "ranks",
                                        "unroll")},
+    "fix.sum_ranks": "of sums over ranks",
     **{key: TEXT for key in
        ("vocab.source.file", "vocab.target.file",
         "vocab.tokens.unknown.source", "vocab.tokens.unknown.target",

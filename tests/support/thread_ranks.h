@@ -50,6 +50,21 @@ static void gather_by_threads(void *with, float *y, int64_t ld, int64_t rows,
     pthread_barrier_wait(&all->meet);
 }
 
+static int32_t combined(int64_t how, int32_t a, int32_t b)
+{
+    float x, y;
+
+    if (how == ATTN_SUM_INT32)
+        return (int32_t)((uint32_t)a + (uint32_t)b);
+    if (how == ATTN_MAX_INT32)
+        return b > a ? b : a;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x += y;
+    memcpy(&a, &x, sizeof a);
+    return a;
+}
+
 /* Combines the numbers of all ranks in order. */
 static void reduce_by_threads(void *with, int64_t how, void *x, int64_t ld,
                               int64_t rows, int64_t columns)
@@ -65,10 +80,7 @@ static void reduce_by_threads(void *with, int64_t how, void *x, int64_t ld,
             for (int64_t j = 0; j < columns; j++) {
                 int32_t *to = &sum[i * columns + j], n;
                 memcpy(&n, all->rank[r].y + i * ld + j, sizeof n);
-                if (how == ATTN_SUM_INT32)
-                    *to = (int32_t)((uint32_t)*to + (uint32_t)n);
-                else if (r == 0 || n > *to)
-                    *to = n;
+                *to = r == 0 ? n : combined(how, *to, n);
             }
     pthread_barrier_wait(&all->meet);
     for (int64_t i = 0; i < rows; i++)

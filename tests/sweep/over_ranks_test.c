@@ -88,6 +88,23 @@ static void test_sums(void **state)
     engine_close(&engine);
 }
 
+/* With fix.sum_ranks: the sums of o and w2. */
+static void test_float_sums(void **state)
+{
+    static const char *const sets[] = { "fix.sum_ranks=true" };
+    const EngineOptions o = {
+        .spec = "models/llama-1b.yaml", .seed = 1, .sets = sets, .nsets = 1
+    };
+    (void)state;
+    assert_int_equal(engine_plan(&engine, &o), ExitDone);
+    const RankReport r = report(4, 1e-5, 1e9);
+    const RankWork *decoder = &r.layer[StackDecoder];
+    near(decoder->gathers, 2);
+    near(decoder->messages, 2 * 2 * 2);
+    near(decoder->bytes, 2 * 0.75 * 4 * 2 * (double)engine.spec->d_model);
+    engine_close(&engine);
+}
+
 static void test_calls(void **state)
 {
     (void)state;
@@ -156,9 +173,9 @@ static void test_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers), cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_calls),  cmocka_unit_test(test_break_even),
-        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_layers),     cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_float_sums), cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_break_even), cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,10 +255,16 @@ static void look_at_parts(const Options *o)
                         "them out");
 }
 
-/* Rejects ranks if the file has no code that divides a call. */
+/* Rejects ranks if the file has no code that divides a call, and their sums if
+ * there are no ranks. */
 static bool ranks_fit(const Compile *c)
 {
     const Options *o = c->o;
+    if (c->e.spec->fix.sum_ranks && c->e.spec->fix.ranks < 1) {
+        error_at(spec_pos(c->e.spec, "fix.sum_ranks"),
+                 "--sum-ranks needs ranks: add --ranks=N");
+        return false;
+    }
     const bool divides = !o->freestanding && !o->plain
                       && !(parts_left_out(o) >> FileThreads & 1);
     if (divides || c->e.spec->fix.ranks <= 1)

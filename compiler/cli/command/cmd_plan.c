@@ -20,6 +20,9 @@ int plan_report(const Options *o, FILE *out)
     if (!o->plan_ranks != !o->link)
         fail(ExitUsage, "--ranks N and --link LATENCY,RATE belong together, as "
                         "--ranks=4 --link=20us,10Gbit/s");
+    if (o->model.sum_ranks && !o->link)
+        fail(ExitUsage, "--sum-ranks needs ranks: add --ranks=N and "
+                        "--link=LATENCY,RATE");
     if (o->link)
         link = link_of(o->link, o->plan_ranks);
     if (o->link && o->format == PlanSvg)

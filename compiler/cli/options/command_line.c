@@ -378,12 +378,15 @@ static void take_ending(Reading *r)
 }
 
 /* Appends the value of --fix to --set: "source=32,batch=1" becomes
- * "fix.source=32" and "fix.batch=1". --ranks=2 becomes "fix.ranks=2". */
+ * "fix.source=32" and "fix.batch=1". --ranks=2 becomes "fix.ranks=2", and
+ * --sum-ranks "fix.sum_ranks=true". */
 static void sets_of_fix(Arena *a, ModelOptions *model)
 {
     if (model->ranks > 0)
         vec_push(a, &model->sets,
                  arena_printf(a, "fix.ranks=%lld", (long long)model->ranks));
+    if (model->sum_ranks)
+        vec_push(a, &model->sets, "fix.sum_ranks=true");
     for (int i = 0; i < model->fix.n; i++) {
         Buffer set = { .arena = a };
         const char *at = model->fix.at[i];

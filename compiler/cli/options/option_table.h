@@ -132,6 +132,8 @@ LIST("--fix", "KEY=N",
      "make a length constant: --set fix.KEY=N")
 INT("--ranks", "N", MODEL(CmdCompile, ranks), 1, 64, 0,
     "divide the model among N processes of MPI")
+FLAG("--sum-ranks", MODEL(CmdCompile | CmdPlan, sum_ranks),
+     "--ranks: add sums of floats; bits depend on N")
 LIST("--vary", "KEY=VALUES", OWN(CmdSweep | CmdCompare, vary),
      "a field or option, as h=4,8, N=2..6, p=16..128..x2")
 FLAG("--predict", AT(CmdSweep, sweep.predict),

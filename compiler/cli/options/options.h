@@ -22,6 +22,7 @@ typedef struct { /* options for the model and its passes */
     const char *weights, *after;
     int64_t seed, ranks; /* ranks: fix.ranks; 0: not given */
     bool explain, require_fusion, allow_nan;
+    bool sum_ranks; /* fix.sum_ranks */
 } ModelOptions;
 
 typedef struct { /* options for the target, the compiler and its settings */

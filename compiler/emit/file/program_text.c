@@ -494,6 +494,7 @@ static const struct {
     { "program_chat.c", NULL, talks },
     { "program_answers.c", NULL, generates },
     { "program_words.c", NULL, NULL },
+    { "program_comm.c", NULL, has_ranks },
     { "program_mpi.c", NULL, has_ranks },
     { "program_main.c", NULL, NULL },
 };

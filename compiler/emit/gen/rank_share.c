@@ -3,8 +3,9 @@
  * some heads of every attention, with its own share of the weights, and repeats
  * all other steps; then the ranks gather the columns that other ranks read
  * (plan/rank_columns.c), so that each has all (Megatron-LM [Shoeybi et al.
- * 2019, section 3], without its sums of floats over ranks: each keeps the order
- * of one process, and so its bits; sums of integers are exact in any order). */
+ * 2019, section 3], whose sums of floats over ranks only fix.sum_ranks adds:
+ * without them each sum has the order of one process, and so its bits; sums of
+ * integers are exact in any order). */
 #include "emit/gen/rank_share.h"
 #include "emit/gen/c_names.h"
 
@@ -180,13 +181,6 @@ void begin_own_columns(Gen *g, Emit *e, int node)
 
 /* ---- rows of integers ---- */
 
-/* Returns the planes of a row: one of int8, two of int15. */
-static int planes_of(const Gen *g, int rows)
-{
-    const Elem elem = node_at(g->p, rows)->type.elem;
-    return row_formats[elem_arithmetic(elem)].planes;
-}
-
 int64_t rank_plane(const Gen *g, int rows)
 {
     return dtype_stored(DtypeInt8, node_at(g->p, rows)->type.dim[1].c);
@@ -194,18 +188,19 @@ int64_t rank_plane(const Gen *g, int rows)
 
 bool rank_has_two(const Gen *g, int rows)
 {
-    return planes_of(g, rows) == 2;
+    return node_at(g->p, rows)->type.elem == ElemQ15;
 }
 
 int64_t rank_unit_place(const Gen *g, int rows)
 {
-    return rank_plane(g, rows) * planes_of(g, rows);
+    const int64_t half = (int64_t)sizeof(float) * stride_of(g, rows) / 2;
+    return rank_plane(g, rows) + (rank_has_two(g, rows) ? half : 0);
 }
 
 int64_t rank_low_sums(const Gen *g, int node)
 {
-    const Node *n = node_at(g->p, node);
-    return rank_has_two(g, n->in[0]) ? round16(n->type.dim[1].c) : 0;
+    const bool two = rank_has_two(g, node_at(g->p, node)->in[0]);
+    return two ? stride_of(g, node) / 2 : 0;
 }
 
 /* ---- gathering ---- */
@@ -233,7 +228,9 @@ const char *exchanged(Gen *g, int node, int64_t step, const char *indent)
         columns *= n->type.dim[0].c;
     if (adds_terms(g->p, node) && is_product(n)) {
         columns = round16(columns) + rank_low_sums(g, node);
-        how = ".reduce = ATTN_SUM_INT32";
+        how = dtype_is_integer(dtype_of(node_at(g->p, n->in[1])->type))
+                ? ".reduce = ATTN_SUM_INT32"
+                : ".reduce = ATTN_SUM_FLOAT";
     } else if (adds_terms(g->p, node)) {
         columns = 1;
         how = arena_printf(g->a, ".at = %lld, .reduce = ATTN_MAX_INT32",

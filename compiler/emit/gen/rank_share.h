@@ -29,8 +29,8 @@ bool has_own_columns(const Gen *g, int node);
 void begin_own_columns(Gen *g, Emit *e, int node);
 
 /* Return, of rows of integers, the bytes of a plane, whether there are two
- * (int15), and the offset of a row's unit, where the largest |x| is until the
- * row is quantised. */
+ * (int15), each in half of a row, and the offset of a row's unit, where the
+ * largest |x| is until the row is quantised. */
 int64_t rank_plane(const Gen *g, int rows);
 bool rank_has_two(const Gen *g, int rows);
 int64_t rank_unit_place(const Gen *g, int rows);

@@ -35,6 +35,8 @@ const char *last_number(Gen *g, const Node *n, const OpCode *code);
 
 /* Emits the half `g->finish` of a node of which adds_terms() is true. */
 EmitStep emit_rank_sums;
+/* True if such a node has the second of the two halves. */
+bool has_rank_finish(const Gen *g, int node);
 
 /* ---- step_gather.c ---- */
 EmitStep emit_embed, emit_position, emit_rotate, emit_first_row, emit_pool,

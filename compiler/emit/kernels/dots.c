@@ -494,9 +494,9 @@ INLINE void v_put_int8(uint8_t *y, v x)
 }
 
 //: v_put_int15 needs: v_nearest v_put_columns
-INLINE void v_put_int15(uint8_t *y, uint8_t *low, v x)
+INLINE void v_put_int15(uint8_t *y, uint8_t *low, v x, int zero)
 {
     const v_bits near = v_nearest(x);
     v_put_columns(y, near >> 7 ^ 128);
-    v_put_columns(low, near & 127);
+    v_put_columns(low, (near & 127) | zero);
 }

@@ -133,22 +133,22 @@ typedef v_int tile_integers[TileRows][TileVectors];
 struct integer_sums { tile_integers high, low; };
 typedef v_int tile_first(const void *p);
 
-INLINE void row_first(v_int *sum, int nr, tile_first *first, const uint8_t *p,
-                      int64_t ldb)
+INLINE void row_first(v_int *sum, int nr, int does, tile_first *first,
+                      const uint8_t *p, int64_t ldb)
 {
 #define FIRST(j)                                                               \
     if (nr > j * W)                                                            \
-        sum[j] = first(p + word_at(j, ldb));
+        sum[j] = does & TileSum ? v_zero(p) : first(p + word_at(j, ldb));
     EACH_VECTOR(FIRST)
 }
 
-INLINE void first_sums(struct integer_sums *s, int mr, int nr,
+INLINE void first_sums(struct integer_sums *s, int mr, int nr, int does,
                        tile_first *first, const uint8_t *p, int64_t ldb)
 {
 #define FIRST_ROW(i)                                                           \
     if (mr > i) {                                                              \
-        row_first(s->high[i], nr, first, p, ldb);                              \
-        row_first(s->low[i], nr, v_zero, p, ldb);                              \
+        row_first(s->high[i], nr, does, first, p, ldb);                        \
+        row_first(s->low[i], nr, does, v_zero, p, ldb);                        \
     }
     EACH_ROW(FIRST_ROW)
 }
@@ -220,15 +220,18 @@ INLINE const char *dot_lines(struct integer_sums *s, int mr, int nr, int does,
 }
 
 //: dot_end needs: dot_lines tile_sums read_scales v_both v_splat float_at
-/* Convert sums to floats, times the scales of rows and columns. */
+/* Convert sums to floats, times the scales of rows and columns, or leave the
+ * bits of the sums. */
 INLINE void row_end(v *sum, int nr, int does, const v_int *high,
                     const v_int *low, v unit, const v *scale)
 {
 #define END(j)                                                                 \
     if (nr > j * W)                                                            \
-        sum[j] = (does & TileInt15 ? v_both(high[j], low[j])                   \
-                                   : v_float(high[j]))                         \
-               * (unit * scale[j]);
+        sum[j] = does & TileSum                                                \
+                   ? (v)high[j]                                                \
+                   : (does & TileInt15 ? v_both(high[j], low[j])               \
+                                       : v_float(high[j]))                     \
+                         * (unit * scale[j]);
     EACH_VECTOR(END)
 }
 
@@ -266,7 +269,7 @@ INLINE void line_dots(tile_sums sum, int mr, int nr, int does,
     const uint8_t *b = (const uint8_t *)of->b, *scales = b + stored * 16;
     const v_int none[TileVectors] = {{0}};
     struct integer_sums s;
-    first_sums(&s, mr, nr, first, scales + 64, of->ldb);
+    first_sums(&s, mr, nr, does, first, scales + 64, of->ldb);
     dot_lines(&s, mr, nr, does, stored_four, 4, row, dot, of, 0, stored, stored,
               b, (const char *)of->next, none, none);
     dot_end(sum, &s, mr, nr, does, of, stored, scales);
@@ -289,16 +292,18 @@ INLINE void wide_dots(tile_sums sum, int mr, int nr, int does,
               (of->k + 63) / 64 * 128);
 }
 
-//: sum_groups needs: dot_lines vector_at v_row v_dot v_unpack4 int4_line
-/* Adds products with int4 weights k to end - 1, of which `shared` have one step
- * and offset. */
-INLINE void sum_groups(struct integer_sums *s, int mr, int nr, int does,
-                       const struct tile_operands *of, int64_t k, int64_t end,
-                       int64_t stored, int64_t shared)
+//: group_dots needs: dot_end vector_at v_row v_dot v_unpack4 int4_line
+/* Multiplies by int4 weights, of which `shared` have one step and offset. */
+INLINE void group_dots(tile_sums sum, int mr, int nr, int does,
+                       const struct tile_operands *of, int64_t shared)
 {
     const uint8_t *b = (const uint8_t *)of->b;
+    const uint8_t *scales = b + int4_bytes(of->k, shared);
+    const int64_t stored = (of->k + 63) / 64 * 64;
     const char *next = (const char *)of->next;
-    for (int64_t g = k; g < end; g += shared) {
+    struct integer_sums s;
+    first_sums(&s, mr, nr, does, v_start, scales + 64, of->ldb);
+    for (int64_t g = 0; g < stored; g += shared) {
         const uint8_t *steps = int4_steps(b, g, shared);
         v_int step[TileVectors], offset[TileVectors];
 #define BYTE_STEP(j)                                                           \
@@ -307,23 +312,10 @@ INLINE void sum_groups(struct integer_sums *s, int mr, int nr, int does,
         offset[j] = v_bases(steps + vector_at(j, of->ldb));                    \
     }
         EACH_VECTOR(BYTE_STEP)
-        next = dot_lines(s, mr, nr, does, v_unpack4, 8, v_row, v_dot, of, g,
+        next = dot_lines(&s, mr, nr, does, v_unpack4, 8, v_row, v_dot, of, g,
                          g + shared, stored, int4_line(b, g, shared), next,
                          step, offset);
     }
-}
-
-//: group_dots needs: dot_end sum_groups
-/* Multiplies by int4 weights, of which `shared` have one step and offset. */
-INLINE void group_dots(tile_sums sum, int mr, int nr, int does,
-                       const struct tile_operands *of, int64_t shared)
-{
-    const uint8_t *b = (const uint8_t *)of->b;
-    const uint8_t *scales = b + int4_bytes(of->k, shared);
-    const int64_t stored = (of->k + 63) / 64 * 64;
-    struct integer_sums s;
-    first_sums(&s, mr, nr, v_start, scales + 64, of->ldb);
-    sum_groups(&s, mr, nr, does, of, 0, stored, stored, shared);
     dot_end(sum, &s, mr, nr, does, of, stored, scales);
 }
 
@@ -364,7 +356,7 @@ INLINE void nibble_dots(tile_sums sum, int mr, int nr, int does,
     const char *next = (const char *)of->next;
     const v_int ones = (v_int){0} + 0x1010101;
     struct integer_sums s;
-    first_sums(&s, mr, nr, v_start, scales + 64, of->ldb);
+    first_sums(&s, mr, nr, does, v_start, scales + 64, of->ldb);
     for (int64_t g = 0; g < stored; g += 32) { /* 16-bit sums hold 32 k */
         const uint8_t *steps = int4_steps(b, g, shared);
         const uint8_t *line = int4_line(b, g, shared);
@@ -376,8 +368,8 @@ INLINE void nibble_dots(tile_sums sum, int mr, int nr, int does,
         offset[j] = v_group_base(steps + vector_at(j, of->ldb));               \
     }
         EACH_VECTOR(GROUP_STEP)
-        first_sums(&part, mr, nr, v_zero, b, 0);
-        first_sums(&all, mr, W, v_zero, b, 0);
+        first_sums(&part, mr, nr, does, v_zero, b, 0);
+        first_sums(&all, mr, W, does, v_zero, b, 0);
         ROLLED
         for (int64_t k = g; k < g + 32; k += 8) {
             next = tile_fetch(mr, nr, does, next, of->ldb, of->ahead);
@@ -418,4 +410,34 @@ INLINE void int4g64_nibble_dots(tile_sums sum, int mr, int nr, int does,
         int4g64_dots(sum, mr, nr, does, of);
     else
         nibble_dots(sum, mr, nr, does, of, 64);
+}
+
+//: kernel finish_sums needs: v_row v_both v_load v_store float_at
+/* Turns integer sums in y into floats, adds the bias and the residual r unless
+ * they are NULL. `units` are those of rows; `scales` those of a panel. */
+static void finish_sums(float *y, int64_t ldy, int64_t low,
+                        const uint8_t *units, int64_t ldu, int64_t rows,
+                        int64_t n, const uint8_t *scales, int64_t lds,
+                        const float *bias, const float *r, int64_t ldr)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        const float unit = float_at(units + i * ldu);
+        for (int64_t j = 0; j < n; j += W) {
+            const uint8_t *of = scales + j / 16 * lds + j % 16 * 4;
+            const v_int start = v_start(of + 64);
+            const v_int high = v_load_words(y + j) + start;
+            v x = v_float(high);
+            if (low)
+                x = v_both(high, v_load_words(y + low + j) + start);
+            x = x * (v_splat(unit) * (v)v_load_words(of));
+            if (bias)
+                x = x + v_load(bias + j);
+            if (r)
+                x = x + v_load(r + j);
+            v_store(y + j, x);
+        }
+        y += ldy;
+        if (r)
+            r += ldr;
+    }
 }

@@ -140,11 +140,11 @@ INLINE void v_put_int8(uint8_t *y, v x)
 }
 
 //: v_put_int15 when: w1 needs: v_nearest
-INLINE void v_put_int15(uint8_t *y, uint8_t *low, v x)
+INLINE void v_put_int15(uint8_t *y, uint8_t *low, v x, int zero)
 {
     const uint32_t near = v_nearest(x);
     *y = (uint8_t)((near >> 7) ^ 128);
-    *low = near & 127;
+    *low = (uint8_t)((near & 127) | zero);
 }
 
 //: v_put_bf16 when: w1 needs: v
@@ -246,7 +246,7 @@ static void quantize_rows_int15(uint8_t *y, int64_t ldy, const float *x,
         int64_t j = 0;
         for (; j < some; j += W)
             v_put_int15(y + j, low + j,
-                        load_some(x + j, k - j) * v_splat(inverse));
+                        load_some(x + j, k - j) * v_splat(inverse), 0);
         fill_bytes(y, j, stored, 128);
         fill_bytes(low, j, stored, 0);
         store_float(low + stored, unit);
@@ -286,16 +286,17 @@ static void peak_rows(uint8_t *y, int64_t ldy, const float *x, int64_t ldx,
 INLINE void put_both(uint8_t *y, uint8_t *low, v x, int64_t two)
 {
     if (two)
-        v_put_int15(y, low, x);
+        v_put_int15(y, low, x, 128);
     else
         v_put_int8(y, x);
 }
 
 //: kernel quantize_own needs: peak_unit fill_bytes put_both bits_at no_number
-/* Quantises columns `from` to `to` - 1 of rows like quantize_rows_int8(), or
- * quantize_rows_int15() if `two` is 1. The row has the bits of its largest |x|
- * in place of the unit. The other bytes of the 128 columns around these are
- * set too, because products read them. */
+/* Quantises columns `from` to `to` - 1 of rows like quantize_rows_int8() or, if
+ * `two` is 1, quantize_rows_int15(), but with lower bits + 128, in the second
+ * half of a row. So the halves are two rows of int8. The row has the bits of
+ * its largest |x| in place of the unit. The other bytes of the 128 columns
+ * around these are set too, because products read them. */
 static void quantize_own(uint8_t *y, int64_t ldy, const float *x, int64_t ldx,
                          int64_t rows, int64_t from, int64_t to, int64_t k,
                          int64_t stored, int64_t two)
@@ -304,39 +305,27 @@ static void quantize_own(uint8_t *y, int64_t ldy, const float *x, int64_t ldx,
     const int64_t past = (to + 127) / 128 * 128;
     const int64_t end = past < stored ? past : stored;
     for (int64_t i = 0; i < rows; i++) {
-        uint8_t *low = y + stored, *last = low + stored * two;
+        uint8_t *last = y + stored + two * ldy / 2;
         float inverse;
         const float unit = peak_unit(bits_at(last), two ? 16256.0f : 127.0f,
                                      &inverse);
         int64_t j = from / 16 * 16;
         for (; j < to && inverse != 0.0f; j += W) {
             const v all = load_some(x + j, k - j) * v_splat(inverse);
-            put_both(y + j, low + j, all, two);
+            put_both(y + j, y + ldy / 2 + j, all, two);
         }
-        if (inverse == 0.0f)
-            fill_bytes(y, from, to, 128);
-        fill_bytes(y, begin, from, NoNumber);
-        fill_bytes(y, to, end, to == k ? 128 : NoNumber);
-        if (two) {
-            fill_bytes(low, begin, inverse == 0.0f ? to : from, 0);
-            fill_bytes(low, to, end, 0);
+        for (int64_t p = 0; p <= two; p++) {
+            uint8_t *plane = y + p * ldy / 2;
+            if (inverse == 0.0f)
+                fill_bytes(plane, from, to, 128);
+            fill_bytes(plane, begin, from, NoNumber);
+            fill_bytes(plane, to, end, to == k ? 128 : NoNumber);
         }
         store_float(last, unit);
         x += ldx;
         y += ldy;
     }
 }
-
-//: type sum_operands
-/* The integers that a rank multiplies. */
-struct sum_operands {
-    const uint8_t *x;      /* rows of integers, ldx bytes apart */
-    int64_t ldx, rows;
-    const uint8_t *w;      /* panels, ldw bytes apart */
-    int64_t ldw;
-    int64_t k, end;        /* numbers k to end - 1 of a row are multiplied */
-    int64_t stored;        /* bytes of a plane of a row */
-};
 
 //: kernel widen_rows when: wide needs: v_spread float_at store_float
 /* Widens n bytes of each row to 16 bits and copies the float after them. */

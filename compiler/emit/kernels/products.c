@@ -12,7 +12,7 @@ struct shape {                 /* shape and tiling of a product */
     int64_t line;              /* weights from a line of a panel to the next */
     int64_t fetch;             /* tiles that share the prefetch of two panels */
     int64_t step;              /* length of a block of the sums, */
-    int64_t rows, columns;     /* and its rows and columns */
+    int64_t rows, columns;     /* and its rows and columns; 0: undivided */
     int64_t small_m;           /* fewer rows go to small_m_product() */
     int64_t streams;           /* panels that it reads at a time */
     int64_t small_m_fetch;     /* rows from which it prefetches the next */
@@ -341,7 +341,7 @@ static void product(const struct shape *s, int64_t rows, int64_t from,
         small_m_product(s, of, rows, from, to, x, ldx, w, y, ldy, bias, r, ldr);
     else if (s->copied && rows > s->mr)
         prebuilt_copies(s, rows, from, to, x, ldx, w, y, ldy, bias, r, ldr);
-    else if (s->step >= s->k)
+    else if (s->columns == 0)
         large_product(s, of, rows, from, to, x, ldx, w, y, ldy, bias, r, ldr);
     else
         blocked_product(s, of, more, more, rows, from, to, x, ldx, w, y, ldy,

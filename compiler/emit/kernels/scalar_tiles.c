@@ -152,6 +152,8 @@ INLINE void number_dots(tile_sums sum, int mr, int nr, int does,
                                   ? v_fma(128.0f, x, (float)low[r][l])
                                   : x;
                 sum[r][j + l] *= unit * float_at(b + scales + l * 4);
+                if (does & TileSum)
+                    sum[r][j + l] = float_at(&high[r][l]);
             }
     }
 }
@@ -257,50 +259,6 @@ INLINE void tile_finish_any(tile_sums sum, int mr, int nr, float *c,
     float rows[TileRows * TileVectors];
     tile_store(sum, mr, nr, rows, nr, 16);
     finish_rows(c, ldc, ldp, rows, mr, nr, bias, r, ldr, act);
-}
-
-//: sum_tiles needs: sum_operands store_bits tile_number
-INLINE void sum_panels(uint8_t *y, int64_t ldy, int64_t low, int64_t from,
-                       int64_t to, tile_number *number,
-                       const struct sum_operands *of)
-{
-    for (int64_t j = from; j < to; j++) {
-        const uint8_t *panel = of->w + j / 16 * of->ldw;
-        for (int64_t i = 0; i < of->rows; i++) {
-            const uint8_t *x = of->x + i * of->ldx;
-            int32_t upper = 0, lower = 0;
-            for (int64_t k = of->k; k < of->end; k++) {
-                const int32_t w = number(panel, k, j % 16);
-                upper += (x[k] - 128) * w;
-                if (low)
-                    lower += x[of->stored + k] * w;
-            }
-            store_bits(y + i * ldy + j * 4, upper);
-            if (low)
-                store_bits(y + i * ldy + (low + j) * 4, lower);
-        }
-    }
-}
-
-//: kernel sum_int8 needs: sum_tiles int8_number
-static void sum_int8(float *y, int64_t ldy, int64_t low, int64_t from,
-                     int64_t to, const struct sum_operands *of)
-{
-    sum_panels((uint8_t *)y, 4 * ldy, low, from, to, int8_number, of);
-}
-
-//: kernel sum_int4 needs: sum_tiles int4_number
-static void sum_int4(float *y, int64_t ldy, int64_t low, int64_t from,
-                     int64_t to, const struct sum_operands *of)
-{
-    sum_panels((uint8_t *)y, 4 * ldy, low, from, to, int4_number, of);
-}
-
-//: kernel sum_int4g64 needs: sum_tiles int4g64_number
-static void sum_int4g64(float *y, int64_t ldy, int64_t low, int64_t from,
-                        int64_t to, const struct sum_operands *of)
-{
-    sum_panels((uint8_t *)y, 4 * ldy, low, from, to, int4g64_number, of);
 }
 
 //: kernel finish_sums needs: float_at bits_at v_fma

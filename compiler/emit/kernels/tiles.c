@@ -24,7 +24,8 @@ enum {                  /* a tile, besides its products, */
     TileInt15 = 16,     /* multiplies integers of 15 bits, not of 8 */
     TileApart = 32,     /* has panels of C, bias and r ldp apart, not 16 */
     TileNear = 64,      /* prefetches into L1, not L2, if it is low */
-    TilePrefetch = 128  /* n times this: prefetches the panels at next if it
+    TileSum = 128,      /* stores sums of integers, not floats */
+    TilePrefetch = 256  /* n times this: prefetches the panels at next if it
                            has n rows or more */
 };
 struct tile_operands {
@@ -68,6 +69,6 @@ struct tile_operands {
         const struct tile_operands of = {a, lda, b, ldb, k, next, ahead};      \
         tile_sums sum;                                                         \
         tile_start(sum, mr, nr, does, c, ldc, ldp);                            \
-        products(sum, mr, nr, does, &of);                                      \
+        products(sum, mr, nr, (does) | (act < 0 ? TileSum : 0), &of);          \
         tile_finish_any(sum, mr, nr, c, ldc, bias, r, ldr, act, ldp);          \
     }

@@ -9,7 +9,8 @@ enum {
 };
 
 /* Chooses the number of rows to widen at once: the most that fit next to the
- * copy of a panel. Returns false if that is fewer than two tiles. */
+ * copy of a panel. Returns false if that is fewer than two tiles, or if ranks
+ * add the sums, in which widened numbers + 128 would count twice. */
 static bool widen(const Gen *g, Product *c, Tiling *t)
 {
     const int planes = row_formats[c->ep.arithmetic].planes;
@@ -18,8 +19,8 @@ static bool widen(const Gen *g, Product *c, Tiling *t)
     const int64_t line = 2 * planes * stored + 64;
     int64_t rows = (CopyBytes - ATTN_PANEL * column) / line;
     rows -= rows % t->mr;
-    if (!target_widens(&g->p->target) || c->ep.arithmetic == ArithmeticF32
-        || rows < 2 * t->mr)
+    if (!target_widens(&g->p->target) || c->ep.parts & EpSum
+        || c->ep.arithmetic == ArithmeticF32 || rows < 2 * t->mr)
         return false;
     c->ep.wide = true;
     c->column = column;

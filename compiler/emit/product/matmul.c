@@ -33,8 +33,8 @@ typedef struct { /* the loop nests of a product, for many rows and for few */
     Product p;
     const Tiling *small; /* tiling for small M; NULL: M is never small */
     Product copied;
-    Tiling copied_by, fixed_by;
-    bool amx;            /* many rows may be multiplied by AMX */
+    Tiling copied_by, other_by; /* `other_by`: not the task's own */
+    bool amx;                   /* many rows may be multiplied by AMX */
     bool copies, always; /* `copies`: blocks taller than one tile multiply by
                           * unpacked weights; `always`: so do all products that
                           * are not small-M */
@@ -62,6 +62,23 @@ bool has_fixed_product(const Gen *g, const Node *n)
     return g->o->mode != EmitJit && known_rows(g, n) > 0;
 }
 
+/* Changes a product to one whose sums the ranks add. Both planes of a row of
+ * int15 are rows of int8, so a tile as large has twice the rows. */
+static void sum_terms(Gen *g, int node, Nests *n)
+{
+    Epilogue *ep = &n->p.ep;
+    if (!adds_terms(g->p, node))
+        return;
+    ep->parts = EpSum;
+    ep->act = ActNone;
+    if (ep->arithmetic != ArithmeticInt15)
+        return;
+    ep->arithmetic = ArithmeticInt8;
+    n->other_by = *n->p.t;
+    n->other_by.mr = n->p.t->mr > 8 ? 16 : 2 * n->p.t->mr;
+    n->p.t = &n->other_by;
+}
+
 static void find_nests(Gen *g, int node, Nests *n)
 {
     const Node *w = node_at(g->p, node_at(g->p, node)->in[1]);
@@ -77,11 +94,12 @@ static void find_nests(Gen *g, int node, Nests *n)
                   .small = alone ? NULL : tiling_of(g, TaskSmallM, node),
                   .rows = rows };
     if (rows) {
-        n->fixed_by = plan_fixed_tiling(g->p, node);
-        n->p.t = &n->fixed_by;
+        n->other_by = plan_fixed_tiling(g->p, node);
+        n->p.t = &n->other_by;
         if (n->small && rows >= n->small->small_m)
             n->small = NULL;
     }
+    sum_terms(g, node, n);
     n->amx = amx_multiplies(g->p, node);
     n->p.least = n->small && n->small->small_m > 1 ? n->small->small_m : 1;
     n->copies = copied_product(g, &n->p, &n->copied, &n->copied_by);
@@ -183,7 +201,8 @@ static void put_other(Gen *g, const char *way, const Nests *n)
 {
     const int parts = n->p.ep.parts;
     put_call(g->shapes, arena_printf(g->a, "%s%s", way, n->shape),
-             arena_printf(g->a, "rows, from, to, x, ldx, w%s, y, ldy%s",
+             arena_printf(g->a, "rows, from, to, %sx, ldx, w%s, y, ldy%s",
+                          parts & EpSum ? "k, " : "",
                           parts & EpBias ? ", b" : "",
                           parts & EpResidual ? ", r, ldr" : ""),
              ";");
@@ -296,9 +315,13 @@ const char *need_matmul(Gen *g, int node)
     let(e, "of", "%s%s", ep.dtype == DtypeF32 ? "" : " ",
         ep.dtype == DtypeF32 ? "" : dtype_word[ep.dtype]);
     let(e, "rows", "%lld", (long long)n.p.fixed);
+    let(e, "sums", dtype_is_integer(ep.dtype) ? " in int32" : "");
     put(e,
         n.p.fixed
             ? "/* y = $formula: x [$rows, $k], W$of [$n, $k] in panels of 16 */\n"
+        : ep.parts & EpSum
+            ? "/* y = $formula$sums by k of the $k columns, W$of [$n, $k] in panels\n"
+              " * of 16; columns from .. to - 1 of y */\n"
             : "/* y = $formula: x [rows, $k], W$of [$n, $k] in panels of 16;\n"
               " * columns from .. to - 1 of y */\n");
     matmul_prototype(g, name, n.p.fixed, ep, n.amx);

@@ -13,6 +13,12 @@ static const char *with(Arena *a, const char *fields, const char *name,
              : fields;
 }
 
+/* True if the length of the sums is `k`, known at run time. */
+static bool has_some_terms(const Shape *s)
+{
+    return s->ep.parts & EpSum && s->k > 0;
+}
+
 static const char *shape_fields(const Gen *g, const Shape *s)
 {
     Arena *a = g->a;
@@ -25,7 +31,10 @@ static const char *shape_fields(const Gen *g, const Shape *s)
              jit ? prebuilt_kind(d, s->ep.arithmetic, s->ep.wide) : 0);
     f = with(a, f, "x_bytes", row_formats[s->ep.arithmetic].bytes);
     f = with(a, f, "bytes", element_bytes(d));
-    f = with(a, f, "k", s->k);
+    if (has_some_terms(s))
+        f = arena_printf(a, "%s, .k = k", f);
+    else
+        f = with(a, f, "k", s->k);
     f = with(a, f, "column", s->column);
     f = with(a, f, "mr", t->mr);
     f = with(a, f, "nr", t->nr);
@@ -38,7 +47,10 @@ static const char *shape_fields(const Gen *g, const Shape *s)
     f = with(a, f, "streams", few ? small->streams : 0);
     f = with(a, f, "small_m_fetch", few ? small_m_prefetches(d) : 0);
     f = with(a, f, "small_m_ahead", few ? small_m_ahead(d) : 0);
-    f = with(a, f, "act", jit ? (int)s->ep.act : 0);
+    f = with(a, f, "act",
+             !jit                                         ? 0
+             : s->ep.parts & EpSum && dtype_is_integer(d) ? -1
+                                                          : (int)s->ep.act);
     if (s->copied)
         f = arena_printf(a, "%s, .copied = &%s", f, s->copied);
     if (s->copy)
@@ -49,7 +61,8 @@ static const char *shape_fields(const Gen *g, const Shape *s)
 void put_shape(Gen *g, const char *name, const Shape *s)
 {
     put_items(g->shapes,
-              arena_printf(g->a, "static const struct shape %s = ", name),
+              arena_printf(g->a, "%sconst struct shape %s = ",
+                           has_some_terms(s) ? "" : "static ", name),
               shape_fields(g, s), ";");
 }
 
@@ -74,6 +87,8 @@ TileKey tile_key(const Gen *g, int mr, int nr, Epilogue ep)
 {
     if (g->p->target.width == 1)
         ep.parts &= ~EpPrefetch;
+    if (!dtype_is_integer(ep.dtype))
+        ep.parts &= ~EpSum;
     return (TileKey){ .mr = mr,
                       .nr = nr,
                       .dtype = ep.dtype,

@@ -1,17 +1,18 @@
-/* rank_sums.c: emits integer products whose rows are divided among ranks
- * (plan/rank_columns.c), and what quantises these rows. Both have a first and a
- * last half, between which the ranks exchange numbers:
+/* rank_sums.c: emits products whose rows are divided among ranks
+ * (plan/rank_columns.c), and what quantises rows of integers. Both have a first
+ * and a last half, between which the ranks exchange numbers:
  *
  *     quantize    the largest |x| of own columns | maximum | quantise by it
- *     product     integer sums of own columns    | sum     | floats, epilogue
+ *     product     sums of own columns            | sum     | floats, epilogue
  *
  * The scale of a row is that of the entire row, and sums of integers are exact,
- * so the bits are those of one process. */
+ * so the bits are those of one process. Those of floats depend on the ranks. */
 #include "emit/gen/c_names.h"
 #include "emit/gen/rank_share.h"
 #include "emit/gen/step.h"
+#include "emit/product/products.h"
 
-static long long integer_row(const Gen *g, int rows)
+static long long row_bytes(const Gen *g, int rows)
 {
     return (long long)sizeof(float) * stride_of(g, rows);
 }
@@ -45,7 +46,7 @@ static void quantize_own(Gen *g, Emit *e, int node)
                  arena_printf(g->a,
                               "(uint8_t *)(%s), %lld, %s, rows, from, to, "
                               "%lld, %lld, %d",
-                              part_at(g, node), integer_row(g, node), x,
+                              part_at(g, node), row_bytes(g, node), x,
                               (long long)n->type.dim[1].c,
                               (long long)rank_plane(g, node), two),
                  ";");
@@ -56,85 +57,120 @@ static void quantize_own(Gen *g, Emit *e, int node)
                               "to",
                               part_at(g, node),
                               (long long)rank_unit_place(g, node),
-                              integer_row(g, node), x),
+                              row_bytes(g, node), x),
                  ";");
 }
 
-/* Emits the sums of the columns `from` to `to` - 1 of y. A rank multiplies
- * complete groups of numbers around its own; the others are 0. */
+/* Emits `at`, the number of groups of numbers before this rank's columns of a
+ * row of integers, and k, the columns of all groups that have some of its own.
+ * The others' numbers in these groups add 0. */
+static void put_groups(Emit *e, long long group, long long stored)
+{
+    let(e, "group", "%lld", group);
+    let(e, "more", "%lld", group - 1);
+    let(e, "stored", "%lld", stored);
+    put(e,
+        "const int64_t at = first / $group;\n"
+        "const int64_t end = min((past + $more) / $group * $group, $stored);\n"
+        "const int64_t k = end - at * $group;\n"
+        "\n");
+}
+
+/* Emits the sums of the columns `from` to `to` - 1 of y by this rank's columns
+ * of x. Both planes of a row of int15 are rows of their own. */
 static void sum_own(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g->p, node);
-    const Type w = node_at(g->p, n->in[1])->type;
-    const Dtype d = dtype_of(w);
-    const int64_t k = matrix_columns(w);
-    const char *kernel = arena_printf(g->a, "sum_%s", dtype_word[d]);
-    const int64_t group = dtype_shared(d) ? 2 * dtype_shared(d) : 64;
+    const Node *n = node_at(g->p, node), *x = node_at(g->p, n->in[0]);
+    const Dtype d = dtype_of(node_at(g->p, n->in[1])->type);
+    const RowFormat *f = &row_formats[elem_arithmetic(x->type.elem)];
+    const bool ints = dtype_is_integer(d);
+    const long long group = ints ? dtype_stored(d, 1) : 1;
+    const long long line = (long long)((int)ATTN_PANEL * dtype_number_bytes(d)
+                                       * (double)group / element_bytes(d));
     put_terms(g, e, node, "first", "past");
-    let(e, "group", "%lld", (long long)group);
-    let(e, "more", "%lld", (long long)group - 1);
-    let(e, "stored", "%lld", (long long)rank_plane(g, n->in[0]));
-    let(e, "x", "%s", block_at(g, n->in[0]));
-    let(e, "ldx", "%lld", integer_row(g, n->in[0]));
-    let(e, "w", "%s", weight_of(g, n->in[1], PackPanels));
-    let(e, "ldw", "%lld", (long long)(ATTN_PANEL * dtype_column_bytes(d, k)));
-    need_min(g);
-    put(e, "const struct sum_operands of = {\n"
-           "    .x = (const uint8_t *)($x),\n"
-           "    .ldx = $ldx,\n"
-           "    .rows = c->rows,\n"
-           "    .w = (const uint8_t *)($w),\n"
-           "    .ldw = $ldw,\n"
-           "    .k = first / $group * $group,\n"
-           "    .end = min((past + $more) / $group * $group, $stored),\n"
-           "    .stored = $stored,\n"
-           "};\n\n");
-    put_call(e, use_kernel(g->kernels, kernel),
-             arena_printf(g->a, "%s, %lld, %lld, from, to, &of",
-                          block_at(g, node), stride_of(g, node),
-                          (long long)rank_low_sums(g, node)),
+    if (ints) {
+        need_min(g);
+        put_groups(e, group, rank_plane(g, n->in[0]));
+    }
+    const char *at = ints ? arena_printf(g->a, "at * %lld", group) : "first";
+    const char *rows = f->kernel ? arena_printf(g->a, "(const %s *)(%s)",
+                                                f->type, block_at(g, n->in[0]))
+                                 : block_at(g, n->in[0]);
+    put_call(e, need_matmul(g, node),
+             arena_printf(g->a,
+                          "%sc->rows, from, to, %s, %s + %s, %lld, %s + %s * "
+                          "%lld, %s, %lld",
+                          f->planes == 2 ? "2 * " : "",
+                          ints ? "k" : "past - first", rows, at,
+                          row_bytes(g, n->in[0]) / f->bytes / f->planes,
+                          weight_of(g, n->in[1], PackPanels),
+                          ints ? "at" : "first", line, block_at(g, node),
+                          stride_of(g, node) / f->planes),
              ";");
 }
 
-/* Emits the floats of a part of the rows, and the rest of the epilogue. */
+/* Emits what makes floats of a part of the rows, adds the bias and, unless r is
+ * "0, 0", the residual. */
+static void finish_integers(Gen *g, Emit *e, int node, const char *bias,
+                            const char *r)
+{
+    const Node *n = node_at(g->p, node);
+    const Type w = node_at(g->p, n->in[1])->type;
+    const long long all = ATTN_PANEL
+                        * dtype_column_bytes(dtype_of(w), matrix_columns(w));
+    put_call(e, use_kernel(g->kernels, "finish_sums"),
+             arena_printf(
+                 g->a,
+                 "%s, %lld, %lld, (const uint8_t *)(%s) + %lld, %lld, "
+                 "rows, %lld, (const uint8_t *)(%s) + %lld, %lld, %s, "
+                 "%s",
+                 part_at(g, node), stride_of(g, node),
+                 (long long)rank_low_sums(g, node), part_at(g, n->in[0]),
+                 (long long)rank_unit_place(g, n->in[0]),
+                 row_bytes(g, n->in[0]), (long long)round16(n->type.dim[1].c),
+                 weight_of(g, n->in[1], PackPanels), all - 128, all, bias, r),
+             ";");
+}
+
+/* Emits the epilogue of a part of the rows. */
 static void finish_own(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node);
     const Epilogue ep = epilogue_of(g->p, node);
-    const Type w = node_at(g->p, n->in[1])->type;
-    const Dtype d = dtype_of(w);
-    const int64_t k = matrix_columns(w);
-    const int64_t all = ATTN_PANEL * dtype_column_bytes(d, k);
     const bool act = ep.parts & EpAct, add = ep.parts & EpResidual;
+    const bool ints = dtype_is_integer(ep.dtype);
     const char *y = arena_printf(g->a, "%s, %lld", part_at(g, node),
                                  stride_of(g, node));
     const char *r = !add ? "0, 0"
                          : arena_printf(g->a, "%s, %lld", part_at(g, n->in[3]),
                                         stride_of(g, n->in[3]));
     const long long columns = n->type.dim[1].c;
-    put_call(e, use_kernel(g->kernels, "finish_sums"),
-             arena_printf(g->a,
-                          "%s, %lld, (const uint8_t *)(%s) + %lld, %lld, rows, "
-                          "%lld, (const uint8_t *)(%s) + %lld, %lld, %s, %s",
-                          y, (long long)rank_low_sums(g, node),
-                          part_at(g, n->in[0]),
-                          (long long)rank_unit_place(g, n->in[0]),
-                          integer_row(g, n->in[0]), (long long)round16(columns),
-                          weight_of(g, n->in[1], PackPanels),
-                          (long long)all - 128, (long long)all,
-                          ep.parts & EpBias ? weight_of(g, n->in[2], PackVector)
-                                            : "0",
-                          act ? "0, 0" : r),
-             ";");
+    const char *bias = ep.parts & EpBias ? weight_of(g, n->in[2], PackVector)
+                                         : "0";
+    if (ints)
+        finish_integers(g, e, node, bias, act ? "0, 0" : r);
+    else if (ep.parts & EpBias)
+        put_call(e, use_kernel(g->kernels, "bias_rows"),
+                 arena_printf(g->a, "%s, %s, %s, rows, %lld", y, y, bias,
+                              columns),
+                 ";");
     if (act)
         put_call(e,
                  use_kernel(g->kernels, arena_printf(g->a, "activate_rows_%s",
                                                      act_text[n->act].plain)),
                  arena_printf(g->a, "%s, %s, rows, %lld", y, y, columns), ";");
-    if (act && add)
+    if (add && (act || !ints))
         put_call(e, use_kernel(g->kernels, "add_rows"),
                  arena_printf(g->a, "%s, %s, %s, rows, %lld", y, y, r, columns),
                  ";");
+}
+
+bool has_rank_finish(const Gen *g, int node)
+{
+    const Node *n = node_at(g->p, node);
+    const Epilogue ep = is_product(n) ? epilogue_of(g->p, node)
+                                      : (Epilogue){ .dtype = DtypeInt8 };
+    return dtype_is_integer(ep.dtype) || ep.parts;
 }
 
 void emit_rank_sums(Gen *g, Emit *e, int node)

@@ -256,7 +256,7 @@ static const char *exchanged_of(Gen *g, const Region *r, int k,
         return "";
     const char *all = exchanged(g, node, t ? ATTN_PANEL * t->panels : 0,
                                 indent);
-    if (!adds_terms(g->p, node))
+    if (!adds_terms(g->p, node) || !has_rank_finish(g, node))
         return all;
     g->finish = true;
     const int finish = step_function(g, r, k);

@@ -200,10 +200,8 @@ Pieces pieces_of(Arena *a, const Target *t)
     read_pieces(a, &all, t, "tiles.c");
     read_pieces(a, &all, t,
                 t->width == 1 ? "scalar_tiles.c" : "vector_tiles.c");
-    if (t->width > 1) {
+    if (t->width > 1)
         read_pieces(a, &all, t, "integer_tiles.c");
-        read_pieces(a, &all, t, "integer_sums.c");
-    }
     read_pieces(a, &all, t, "products.c");
     if (t->width > 1)
         read_pieces(a, &all, t, "amx.c");

@@ -326,11 +326,6 @@ static void print_tile_size(const Kernels *k, Emit *e)
         rows = t->mr > rows ? t->mr : rows;
         vectors = t->nr / t->width > vectors ? t->nr / t->width : vectors;
     }
-    if (k->level[find_piece(k, "sum_tiles")]) { /* sizes in integer_sums.c */
-        rows = rows < 4 ? 4 : rows;
-        vectors = vectors < 32 / k->target->width ? 32 / k->target->width
-                                                  : vectors;
-    }
     put(e, "/* Tiles have at most these rows and vectors of columns. */\n");
     if (k->target->width > 1) {
         put_each(e, "EACH_ROW", rows);

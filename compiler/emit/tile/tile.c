@@ -119,10 +119,9 @@ static const char *tile_does(Arena *a, TileKey k)
         int part;
         const char *word;
     } parts[] = {
-        { EpBias, "TileBias" },
-        { EpAct, "TileAct" },
-        { EpResidual, "TileResidual" },
-        { EpAccumulate | EpRescale, "TileAdd" },
+        { EpBias, "TileBias" },         { EpAct, "TileAct" },
+        { EpResidual, "TileResidual" }, { EpAccumulate | EpRescale, "TileAdd" },
+        { EpSum, "TileSum" },
     };
     const int has = k.epilogue | (tile_prefetches(k) ? EpPrefetch : 0);
     const char *s = "";

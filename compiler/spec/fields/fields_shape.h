@@ -63,6 +63,9 @@ INT("fix.threads", fix.threads, 1, 1, AllKinds, "", NULL,
 INT("fix.ranks", fix.ranks, 1, 64, AllKinds, "", NULL,
     "Number of processes (ranks of MPI) that divide the model. attnc compile "
     "--ranks=N sets it."),
+BOOL("fix.sum_ranks", fix.sum_ranks, AllKinds, "false", NULL,
+     "Ranks also add sums of floats, which makes less traffic. The bits then "
+     "depend on the number of ranks. attnc compile --sum-ranks sets it."),
 BOOL("fix.unroll", fix.unroll, AllKinds, "false", NULL,
      "Layers are written out one after the other, not as loops, if all code "
      "fits into the instruction cache."),
