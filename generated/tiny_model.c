@@ -2022,6 +2022,7 @@ struct attn_model {
     float (*log_sum_exp)(const float *x, int64_t n);
     const void *(*embedded)(int64_t *bytes);
     void (*options)(struct attn_search_options *o);
+    int64_t (*amx_allowed)(void);
     const struct attn_pair_texts *pair;
 };
 

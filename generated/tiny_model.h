@@ -259,6 +259,9 @@ struct attn_model {
      * the spec asks for */
     const void *(*embedded)(int64_t *bytes);
     void (*options)(struct attn_search_options *o);
+    /* asks the system for AMX; returns 0 if this process may not use it. NULL:
+     * no product uses AMX */
+    int64_t (*amx_allowed)(void);
     /* texts around a pair of texts; NULL, or without the second one: a pair
      * takes the vocabulary's template */
     const struct attn_pair_texts *pair;

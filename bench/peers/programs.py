@@ -48,6 +48,8 @@ BLOCKS = "int8, blocks of 32"
 FEWER = {                        # of, variant, format, products
     "attnc-bf16": ("attnc", "dtype=bf16", "bf16", "f32"),
     "attnc-bf16-dp": ("attnc", "dtype=bf16,arithmetic=bf16_dp", "bf16", "bf16"),
+    "attnc-bf16-blocks": ("attnc", "dtype=bf16,arithmetic=bf16_amx", "bf16",
+                          "bf16"),
     "attnc-int8-f32": ("attnc", "dtype=int8", "int8", "f32"),
     "attnc-int8": ("attnc", "dtype=int8,arithmetic=int8", "int8", "int8"),
     "attnc-int8-int15": ("attnc", "dtype=int8,arithmetic=int15", "int8",
@@ -80,7 +82,7 @@ PROGRAMS = {**F32, **{name: fewer(*row) for name, row in FEWER.items()}}
 PROGRAMS.update({name + "-amx": program._replace(amx=True)
                  for name, program in PROGRAMS.items()
                  if program.products.startswith(("int", "bf16")) and
-                 program.of != "attnc"})
+                 "bf16_dp" not in program.variant})
 
 
 def measured(names, amx):

@@ -11,9 +11,10 @@ ENCODER_PEERS = ["onnxruntime", "openvino", "torch", "torch-nested",
                  "torch-compile", "iree", "tinygrad", "plain", "plain-fast"]
 PADDED_PEERS = ["onnxruntime", "openvino", "torch", "torch-nested",
                 "torch-compile"]
-FEWER_ENCODER = ["attnc-bf16", "attnc-bf16-dp", "openvino-bf16", "torch-bf16",
-                 "torch-compile-bf16", "attnc-int8", "attnc-int8-int15",
-                 "onnxruntime-int8", "openvino-int8", "openvino-int8-weights"]
+FEWER_ENCODER = ["attnc-bf16", "attnc-bf16-dp", "attnc-bf16-blocks",
+                 "openvino-bf16", "torch-bf16", "torch-compile-bf16",
+                 "attnc-int8", "attnc-int8-int15", "onnxruntime-int8",
+                 "openvino-int8", "openvino-int8-weights"]
 FEWER_SEARCH = ["attnc-bf16", "attnc-bf16-dp", "attnc-int8-f32", "attnc-int8",
                 "attnc-int4", "ctranslate2-int8"]
 FEWER_LLAMA = ["attnc-bf16", "attnc-bf16-dp", "attnc-int8-f32", "attnc-int8",

@@ -157,7 +157,7 @@ static int64_t rows_of_node(const Graph *g, const Node *n, const Lengths length)
                      length);
 }
 
-/* In the time of a product of bf16 AMX multiplies two bytes. */
+/* AMX multiplies two pairs of bytes in the time of one pair of bf16 numbers. */
 static void add_operations(Cost *to, const Plan *p, int node, int64_t rows,
                            int64_t keys)
 {

@@ -246,6 +246,9 @@ static int open_model(Engine *e, const EngineOptions *o)
         die("the compiled model takes %lld bytes of weights, the plan %lld",
             (long long)m->weights_bytes, (long long)e->plan->pack.bytes);
     e->bound = backend_bind(&e->backend, e->arena, e->packed);
+    if (m->amx_allowed && !m->amx_allowed())
+        note_once("this processor or its system does not allow AMX: products "
+                  "take longer, with the same bits");
     open_pool(e, o->threads);
     return ExitDone;
 }

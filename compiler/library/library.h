@@ -72,8 +72,8 @@ int library_call(const Call *c, void (*what)(void *with), void *with);
 /* Calls attempt(), with "C" as the locale of this thread, because strtod() and
  * printf() read and write numbers as the locale says. */
 int library_attempt(void (*what)(void *with), void *with);
-/* Stand around a call of the caller's function: it finds the locale that this
- * thread has outside the library. */
+/* Switch to the locale that this thread has outside the library before a call
+ * of the caller's function, and back after it. */
 void library_leave(void);
 void library_return(void);
 /* Returns the options of a call, parsed as those of a command. Ends the attempt

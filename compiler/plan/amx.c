@@ -2,14 +2,15 @@
 #include "plan/plan_parts.h"
 
 enum {
-    UnpackedBytes = 256 << 10 /* maximum bytes of unpacked panels: a quarter of a
+    UnpackedBytes = 256 << 10 /* maximum of unpacked panels: a quarter of a
                                  thread's stack */
 };
 
 int amx_panels(Dtype d, int64_t k)
 {
     const int64_t bytes = ATTN_PANEL * dtype_column_bytes(DtypeInt8, k);
-    return !dtype_shared(d) || 2 * bytes <= UnpackedBytes ? 2 : bytes <= UnpackedBytes;
+    const int64_t panels = UnpackedBytes / bytes;
+    return !dtype_shared(d) || panels > 2 ? 2 : (int)panels;
 }
 
 bool amx_multiplies(const Plan *p, int node)

@@ -298,8 +298,8 @@ AffineSize value_floats(const Plan *p, int node)
     return size;
 }
 
-/* Returns the floats behind the last slot that AMX reads with it, because it
- * reads 16 rows at a time. */
+/* Returns the floats after the last slot that AMX may read: it loads 16 rows at
+ * a time, so up to 15 lie after the end of a value. */
 static int64_t rows_read_over(const Plan *p, Entry entry)
 {
     int64_t most = 0;

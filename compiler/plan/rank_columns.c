@@ -121,21 +121,28 @@ static bool divided_columns(const Graph *g, int x, int64_t ranks,
     return is_product(n) && !n->has_residual && n->nin <= InRoutes;
 }
 
+/* Returns the columns that float sums of a rank are a multiple of: a panel of
+ * bf16 has pairs, and bf16_amx adds blocks. */
+static int64_t columns_at_once(Dtype w, Arithmetic a)
+{
+    return a == ArithmeticBf16Amx ? 32 : w == DtypeBf16 ? 2 : 1;
+}
+
 /* True if the ranks add the sums of product n; then sets the columns of its
- * rows that a rank multiplies. A panel of bf16 is cut after an even number of
- * rows only. */
+ * rows that a rank multiplies. */
 static bool divided_terms(const Graph *g, const Node *n, int64_t ranks,
                           HeadColumns *c)
 {
     const Node *x = &g->nodes.at[n->in[0]];
-    const RowFormat *f = &row_formats[elem_arithmetic(x->type.elem)];
+    const Arithmetic a = elem_arithmetic(x->type.elem);
+    const RowFormat *f = &row_formats[a];
     const Dtype w = elem_dtype(g->nodes.at[n->in[1]].type.elem);
     const bool floats = g->spec->fix.sum_ranks && !dtype_is_integer(w);
     if (!(f->scaled || floats)
         || !divided_columns(g, f->kernel ? x->in[0] : n->in[0], ranks, c))
         return false;
     return f->scaled
-        || (c->heads >= ranks && (w == DtypeF32 || c->width % 2 == 0));
+        || (c->heads >= ranks && c->width % columns_at_once(w, a) == 0);
 }
 
 /* Adds what node n reads of its input k. */

@@ -71,7 +71,6 @@ typedef struct {
     const struct attn_parallel *parallel;
     float *x, *y, *bias, *residual, *scratch;
     int32_t *page;
-    int64_t amx;              /* 1: products may use AMX */
     int64_t ldx, ldy, floats; /* strides of x and y in elements; floats in y */
     int64_t next;             /* next place in the rotating buffer */
     int64_t repeats[8];       /* calls per reading, by size; 0: unknown */
@@ -201,14 +200,6 @@ static bool in_floats(const CostModel *m)
     return !rows_format(m)->kernel;
 }
 
-static int64_t amx_is_allowed(const Target *t)
-{
-    int64_t (*allowed)(void);
-    void *at = t->amx ? kernel_find(t, "amx_allowed") : NULL;
-    memcpy(&allowed, &at, sizeof at);
-    return at && allowed();
-}
-
 /* Writes packed weights to the first place of the buffer, with which results
  * are checked. Tiles read different parts of a panel, so their results agree
  * only if the packer made the panels. The first `Packed` columns are
@@ -259,7 +250,6 @@ static bool run_begin(void *with, Fault *why)
     const Node *n = task_node(m);
     r->ldx = is_attention(m) || !in_floats(m) ? p->value[n->in[0]].stride
                                               : row_stride(s->k);
-    r->amx = amx_is_allowed(&p->target);
     r->ldy = is_attention(m) ? p->value[m->task->node].stride
                              : row_stride(s->n);
     if (r->ldx < s->d_k)
@@ -326,7 +316,7 @@ static void call_product(const TaskCall *c, int64_t part)
                       / rows_format(r->m)->bytes;
     if (from < to)
         r->call[c->candidate](at, (int64_t[]){ c->size->rows, from, to, ldx,
-                                               r->ldy, r->ldy, r->amx });
+                                               r->ldy, r->ldy });
 }
 
 static void call_attention(const TaskCall *c, int64_t part)

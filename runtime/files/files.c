@@ -118,16 +118,16 @@ static bool store_all(FILE *to, const char *path, FileRead *read, void *with,
     bool good = piece != NULL;
     while (good && n > 0) {
         n = read(with, at, piece, Piece);
-        at += n;
         good = n >= 0 && n <= Piece
             && fwrite(piece, 1, (size_t)n, to) == (size_t)n;
+        at += good ? n : 0;
     }
     free(piece);
     if (n < 0 || n > Piece)
         return fault(why, ExitIO,
                      "%s: the function that reads them returned %lld at byte "
                      "%lld, where %d bytes were asked for",
-                     path, (long long)n, (long long)(at - n), (int)Piece);
+                     path, (long long)n, (long long)at, (int)Piece);
     return (good && fflush(to) == 0)
         || cannot(why, path, "store in a temporary file");
 }

@@ -105,9 +105,8 @@ static void program_weights(struct program *p)
         return;
     }
     if (p->m->amx_allowed && !p->m->amx_allowed() && !p->quiet)
-        program_warn(p,
-                     "the system does not let this process use AMX: products "
-                     "take longer, with the same bits");
+        program_warn(p, "this processor or its system does not allow AMX: "
+                        "products take longer, with the same bits");
     memcpy(&h, p->file, sizeof h);
 #if ATTN_HAS_TEXT
     p->source.block = attn_vocab(p->m, p->file, 0);

@@ -209,6 +209,11 @@ static void test_reader_fails(void **state)
     refused(s, "--threads=1", ATTNC_IO,
             "weights of the caller: the function that reads them returned "
             "1048577 at byte 2000, where 1048576 bytes were asked for");
+    s.returned = INT64_MAX;
+    refused(s, "--threads=1", ATTNC_IO,
+            "weights of the caller: the function that reads them returned "
+            "9223372036854775807 at byte 2000, where 1048576 bytes were asked "
+            "for");
     s.returned = 0; /* an early end */
     refused(s, "--threads=1", ATTNC_INPUT,
             "weights of the caller: tensor 'decoder.0.ffn.w1.weight': ends at "

@@ -122,13 +122,15 @@ class Native:
         data = self._weights
 
         def call(path: bytes, spec: bytes | None, *a: Any) -> int:
+            if isinstance(data, _Reader):
+                data.failed = None
             code: int = (
                 LIB.attnc_open_reader(byref(model), path, spec, data.call,
                                       None, *a)
                 if isinstance(data, _Reader) else
                 LIB.attnc_open_weights(byref(model), path, spec, data,
                                        len(data or b""), *a))
-            if isinstance(data, _Reader) and data.failed:
+            if code and isinstance(data, _Reader) and data.failed:
                 raise data.failed
             return code
 

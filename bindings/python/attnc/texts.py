@@ -31,17 +31,26 @@ def compile(path: _Path | None, output: _Path,
     more: options of `attnc compile`, such as march="x86-64-v3"
     """
     made: dict[str, bytes] = {}
+    failed: list[BaseException] = []
 
     def take(_: Any, name: bytes, data: int, size: int) -> int:
-        made[os.fsdecode(name)] = string_at(data, size)
-        return 0
+        try:
+            made[os.fsdecode(name)] = string_at(data, size)
+        except BaseException as error:
+            failed.append(error)
+        return len(failed)
 
     def write(to: _Path, embed: bool) -> None:
         found = words({"o": os.fspath(to), "embed": embed, **more}, options)
         taker = TakeFile(take)
-        compiler(
-            (lambda *a: LIB.attnc_compile_files(*a[:3], taker, None, *a[3:]))
-            if files else LIB.attnc_compile, path, spec, found)
+
+        def to_memory(*a: Any) -> int:
+            code: int = LIB.attnc_compile_files(*a[:3], taker, None, *a[3:])
+            if failed:
+                raise failed[0]
+            return code
+
+        compiler(to_memory if files else LIB.attnc_compile, path, spec, found)
 
     if wheel and files:
         raise TypeError("a wheel is a file in a folder: leave out files")

@@ -45,13 +45,14 @@ static void put_size(Gen *g, Emit *e, const char *name, int64_t value,
     put(e, "#define $macro $value\n");
 }
 
-/* Emits the size of bound weights: one pointer per block, plus bind()'s
- * message. */
+/* Emits the size of bound weights: one pointer per block, whether AMX is
+ * allowed, and bind()'s message. */
 static void put_bound(Gen *g, Emit *e)
 {
     let(e, "macro", "%s_BOUND_BYTES", upper_name(g->a, g->p->prefix));
     let(e, "n", "%d", g->p->block.n);
-    let(e, "text", "%d", ATTN_PACKED_TEXT);
+    let(e, "text", "%d",
+        ATTN_PACKED_TEXT + (plan_has_amx(g->p) ? (int)sizeof(int64_t) : 0));
     put_comment(e, "Bytes that $bind() fills.");
     if (g->p->block.n)
         put(e, "#define $macro ($n * sizeof(void *) + $text)\n");

@@ -292,11 +292,12 @@ void emit_bind(Gen *g, Emit *e)
            "    const float *p = packed;\n"
            "\n");
     if (plan_has_amx(g->p) && g->o->freestanding)
-        put(e, "#ifdef ATTNC_AMX_ALLOWED /* by the caller, of the system */\n"
-               "    w->amx = 1;\n"
-               "#else\n"
-               "    w->amx = 0;\n"
-               "#endif\n");
+        put(e,
+            "#ifdef ATTNC_AMX_ALLOWED /* the caller has asked the system for AMX */\n"
+            "    w->amx = 1;\n"
+            "#else\n"
+            "    w->amx = 0;\n"
+            "#endif\n");
     else if (plan_has_amx(g->p))
         put_call(e,
                  arena_printf(g->a, "w->amx = %s",

@@ -6,7 +6,8 @@
 
 //: amx_registers when: amx needs: intrinsics
 /* With ATTNC_AMX_MODEL the registers are an array, and C computes what the
- * instructions do: a test of all the code around them on any processor. */
+ * instructions do: a test of all the code around them on any processor, of one
+ * thread, because rows of other threads are read, too. */
 #ifdef ATTNC_AMX_MODEL
 #define AMX_FUNCTION
 union amx_register {
@@ -48,8 +49,8 @@ static inline void amx_store(const union amx_register *t, void *to,
 #endif
 
 //: kernel amx_allowed when: amx
-/* Returns 1 if the processor has AMX and the system lets this process use it,
- * which Linux has to be asked for. */
+/* Returns 1 if the processor has AMX, and Linux grants it to this process on
+ * request. */
 static int64_t amx_allowed(void)
 {
 #if defined ATTNC_AMX_MODEL
@@ -278,8 +279,9 @@ typedef void amx_block(const struct amx_operands *of, int64_t rows,
     }
 
 //: kernel amx_product when: amx needs: amx_block amx_begin shape min_of
-/* Multiplies many rows, block by block. Behind the last row, up to 15 rows of
- * any bytes are read. `copy` has room for two panels if they are unpacked. */
+/* Multiplies many rows, block by block. Reads up to 15 rows after the last one,
+ * whose bytes do not matter. `copy` has room for two panels if they are
+ * unpacked. */
 INLINE void amx_product(const struct shape *s, amx_block *multiply,
                         int8_t *copy, int64_t rows, int64_t from, int64_t to,
                         const void *x, int64_t ldx, const void *w, float *y,
@@ -326,7 +328,7 @@ INLINE void amx_product(const struct shape *s, amx_block *multiply,
 static amx_block *const amx_blocks[27];
 
 //: kernel product_by_amx when: amx needs: amx_product prebuilt_amx
-/* Does what product() does, for many rows. */
+/* Computes what product() computes, for many rows. */
 static void product_by_amx(const struct shape *s, int64_t rows, int64_t from,
                            int64_t to, const void *x, int64_t ldx,
                            const void *w, float *y, int64_t ldy,

@@ -7,7 +7,7 @@ const char *amx_argument(Gen *g, int node)
 {
     if (!amx_multiplies(g->p, node))
         return "";
-    return g->only ? "n[6], " : "c->w->amx, ";
+    return g->only ? "0, " : "c->w->amx, "; /* tune times tiles of vectors */
 }
 
 /* int15 multiplies both parts of 16 rows, others 32 rows. */
@@ -19,7 +19,7 @@ static Shape amx_shape(const Product *p, Tiling *t)
     return (Shape){ .tiles = t, .k = p->k, .column = p->column, .ep = p->ep };
 }
 
-const char *put_amx_shape(Gen *g, const Product *p)
+void put_amx_shape(Gen *g, const Product *p)
 {
     Tiling t, one = { .nr = ATTN_PANEL };
     Shape s = amx_shape(p, &t);
@@ -32,7 +32,6 @@ const char *put_amx_shape(Gen *g, const Product *p)
         s.copied = put_copied_shape(g, "unpacked", &c);
     }
     put_shape(g, "by_amx", &s);
-    return "by_amx";
 }
 
 void emit_amx_product(Gen *g, const Product *p, const char *shape)

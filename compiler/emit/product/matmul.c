@@ -29,6 +29,8 @@ static unsigned widths_of(const Product *p)
     return widths_for(p->t, 0) & ~(columns < nr ? widest : 0);
 }
 
+enum { FewAmxRows = 8 }; /* fewer rows are faster in vectors */
+
 typedef struct { /* the loop nests of a product, for many rows and for few */
     Product p;
     const Tiling *small; /* tiling for small M; NULL: M is never small */
@@ -249,7 +251,10 @@ static void put_nests(Gen *g, const Nests *n)
         put_nest(g, "small_m_product", "&s, few", p);
     }
     if (n->amx) {
-        put_branch(e, &open, "amx");
+        put_branch(e, &open,
+                   small && n->small->small_m > FewAmxRows
+                       ? "amx"
+                       : arena_printf(g->a, "amx && rows > %d", FewAmxRows));
         put_other(g, "amx", n);
     }
     if (n->copies) {
@@ -277,7 +282,8 @@ static void put_prebuilt(Gen *g, const Nests *n)
     put_shape(g, "s", &s);
     put(g->shapes, "\n");
     if (n->amx) {
-        let(g->shapes, "few", "%d", n->small ? n->small->small_m - 1 : 0);
+        const int few = n->small ? n->small->small_m - 1 : 0;
+        let(g->shapes, "few", "%d", few > FewAmxRows ? few : FewAmxRows);
         put(g->shapes, "if (amx && rows > $few) {\n");
         put_nest(g, "product_by_amx", "&by_amx", &n->p);
         put(g->shapes, "} else {\n");

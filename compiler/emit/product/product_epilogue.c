@@ -33,7 +33,8 @@ void matmul_prototype(Gen *g, const char *name, int64_t rows, Epilogue ep,
 {
     const char *args = arena_printf(
         g->a,
-        "%s%s%sconst %s *x, int64_t ldx, const %s *w, %sfloat *y, int64_t ldy%s",
+        "%s%s%sconst %s *x, int64_t ldx, const %s *w, %sfloat *y, "
+        "int64_t ldy%s",
         amx ? "int64_t amx, " : "",
         rows ? "" : "int64_t rows, int64_t from, int64_t to, ",
         ep.parts & EpSum ? "int64_t k, " : "", rows_type(ep.arithmetic),

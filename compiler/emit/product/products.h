@@ -99,8 +99,10 @@ bool has_fixed_product(const Gen *g, const Node *n);
 
 /* Returns `amx` of the bound weights as a product's first argument, or "". */
 const char *amx_argument(Gen *g, int node);
+/* Emits the function amx<shape>() for many rows. */
 void emit_amx_product(Gen *g, const Product *p, const char *shape);
-const char *put_amx_shape(Gen *g, const Product *p);
+/* Emits the constant `by_amx`, the product's shape for kernels/amx.c. */
+void put_amx_shape(Gen *g, const Product *p);
 
 /* ---- copied.c ---- */
 

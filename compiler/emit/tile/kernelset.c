@@ -252,7 +252,8 @@ static bool find_machine(Arena *a, Target *t, const char *name)
         return false;
     features[0] = plus ? plus + 1 : NULL;
     t->features = features;
-    t->amx = target_has(t, "avx512vnni"); /* used if the processor has it */
+    t->amx = target_has(t,
+                        "avx512vnni"); /* the target of emitted code decides */
     return true;
 }
 
