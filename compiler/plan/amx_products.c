@@ -1,4 +1,4 @@
-/* amx.c: the products that AMX computes, if the system allows it. */
+/* amx_products.c: the products that AMX computes, if the system allows it. */
 #include "plan/plan_parts.h"
 
 enum {
