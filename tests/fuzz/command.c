@@ -58,7 +58,9 @@ void __wrap_machine_measure(Machine *m, const Target *t, int threads,
     (void)t;
     (void)seconds;
     machine_find(m);
-    m->rates[0] = (Rates){ threads, 1e11, 4e11, { 4e11, 2e11, 1e11, 2e10 } };
+    m->rates[0] = (Rates){
+        threads, 1e11, 4e11, 1e11, { 4e11, 2e11, 1e11, 2e10 }
+    };
     m->counts = 1;
 }
 

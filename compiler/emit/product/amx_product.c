@@ -14,7 +14,8 @@ const char *amx_argument(Gen *g, int node)
 static Shape amx_shape(const Product *p, Tiling *t)
 {
     const bool two = row_formats[p->ep.arithmetic].planes == 2;
-    *t = (Tiling){ .mr = two ? 16 : 32,
+    *t = (Tiling){ .prefetch = 1, /* none by tiles */
+                   .mr = two ? 16 : 32,
                    .nr = ATTN_PANEL * amx_panels(p->ep.dtype, p->k) };
     return (Shape){ .tiles = t, .k = p->k, .column = p->column, .ep = p->ep };
 }
