@@ -79,7 +79,7 @@ def what_is_measured():
         "attnc", "onnxruntime", "onnxruntime-int8", "openvino",
         "openvino-int8"]
     assert programs.measured(["attnc-int8", "llamacpp-q8_0"], True) == [
-        "attnc", "attnc-int8", "llamacpp", "llamacpp-q8_0",
+        "attnc", "attnc-int8", "attnc-int8-amx", "llamacpp", "llamacpp-q8_0",
         "llamacpp-q8_0-amx"]
     assert programs.measured(["attnc-bf16-dp", "openvino-bf16"], True) == [
         "attnc", "attnc-bf16-dp", "openvino", "openvino-bf16",

@@ -142,7 +142,7 @@ static const char *spec_text(const Case *c, int layers, const char *rows,
     if (!strstr(c->text, "positions:"))
         buffer_printf(&b, "positions: none\n");
     buffer_printf(&b, "norm.place: %s\n%s%s",
-                  (c->field - fields) % 2 ? "pre" : "post", c->text, names);
+                  (c->field - fields) % 2 ? "post" : "pre", c->text, names);
     return b.at;
 }
 

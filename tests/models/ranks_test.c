@@ -7,6 +7,7 @@
  * test.
  *
  *     ranks_test [COUNT [FIRST]]      of the paper's form, and of any */
+/* limit: 300 s */
 #define _GNU_SOURCE /* mkdtemp */
 #include "engine/engine.h"
 

@@ -85,8 +85,9 @@ static inline void random_dtype(RandomSpec *r)
 
     if (*word == 'i')
         say(r, "arithmetic", arithmetic[pick(r, 3)]);
-    if (*word == 'b' && coin(r))
-        say(r, "arithmetic", coin(r) ? "bf16_dp" : "bf16_amx");
+    const int64_t which = *word == 'b' ? pick(r, 4) : 0;
+    if (which % 2 == 1)
+        say(r, "arithmetic", which == 1 ? "bf16_dp" : "bf16_amx");
     const bool has_key = !r->matrix || *r->matrix;
     if (has_key && r->kind != KindAttention && pick(r, 6) == 0)
         word = arena_printf(r->arena, "{default: %s, %s: %s}", word, key,

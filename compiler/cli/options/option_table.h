@@ -363,7 +363,7 @@ TEXT("--link", "LATENCY,RATE", OWN(CmdPlan, link),
      "--ranks: such as 20us,10Gbit/s or 1.5us,12GB/s")
 WORDS("--emit", "KINDS", OWN(CmdCompile, kinds),
      LIST_OF("c", "obj", "so", "exe", "wheel"), 0,
-     "any of c,obj,so,exe, or wheel; default: by -o's ending")
+     "c,obj,so,exe, or wheel; default: by -o's ending")
 WORDS("--parts", "PARTS", OWN(CmdCompile, parts), part_words, 0,
      "parts of the C file to emit; default: all")
 WORD("--runtime", "PLACE", OWN(CmdCompile, beside),
