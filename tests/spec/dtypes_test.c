@@ -198,6 +198,7 @@ static const struct {
     { DtypeF32, "int8", "needs integer weights, but dtype is f32" },
     { DtypeF32, "int15", "needs integer weights, but dtype is f32" },
     { DtypeF32, "bf16_dp", "needs bf16 weights, but dtype is f32" },
+    { DtypeInt8, "bf16_amx", "needs bf16 weights, but dtype is int8" },
     { DtypeBf16, "f32", NULL },
     { DtypeBf16, "bf16_dp", NULL },
     { DtypeBf16, "int8", "needs integer weights, but dtype is bf16" },
