@@ -100,7 +100,7 @@ static void compile_and_pack(void *with)
     Arena *a = w->arena;
     Options files = *w->o;
     const char *folder = w->o->output ? w->o->output : ".";
-    const char *name, *path = NULL;
+    const char *name = NULL, *path = NULL;
     Fault why;
     files.kinds = 1 << EmitC | 1 << EmitSo;
     files.embed = true;
