@@ -82,7 +82,7 @@ TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_test.c)) \
 EMBEDDED := $(wildcard compiler/cli/command/attnc.* compiler/emit/kernels/*.c \
               runtime/handle/*.[ch] runtime/program/*.[ch] runtime/search/*.[ch] runtime/text/*.c) $(wildcard runtime/weights/packed.[ch]) \
             $(addprefix runtime/base/,batch.c batch.h check.c check.h comm.h compiled_model.h cores.c \
-              generate.h hash.c math.c memory.c memory.h pool.c pool.h system.h) \
+              generate.h hash.c math.c memory.c memory.h pool.c pool.h processor.c processor.h system.h) \
             $(addprefix runtime/options/,descriptor.c descriptor.h option_hints.c \
               search_settings.c search_settings.h settings.h words.c) \
             $(addprefix runtime/text/,chat.h decode.h encoding.h growing_text.h input_lines.h pair_text.h shard_record.h text.h text_task.h) \
@@ -101,7 +101,7 @@ STAGE1   := $(patsubst %,$(B)/compiler/%.o,$(addprefix emit/,text/writer tile/ke
               tile/kernelset tile/tile tile/needs) \
               machine/cpu machine/target plan/epilogue spec/fields/activation_words spec/values/arithmetic \
               $(addprefix base/,arena end buffer color diag index messages terminal)) \
-            $(patsubst %,$(B)/runtime/%.o,base/fault base/hash options/words weights/formats \
+            $(patsubst %,$(B)/runtime/%.o,base/fault base/hash base/processor options/words weights/formats \
               $(addprefix files/,files file_kinds guard looks)) $(B)/embedded.o
 # What tests of kernels are linked with: what makes them, and runs compilers.
 KERNEL_LAB := $(filter-out %/kernelset.o,$(STAGE1)) \

@@ -699,9 +699,7 @@ static inline const float *padded_16(float *pad, const float *x, int64_t n,
     if (n >= 16)
         return x;
     for (int64_t i = 0; i < 16; i++)
-        pad[i] = fill;
-    for (int64_t i = 0; i < n; i++)
-        pad[i] = x[i];
+        pad[i] = i < n ? x[i] : fill;
     return pad;
 }
 
@@ -2479,8 +2477,8 @@ static void bind_weights(void *bound, const void *packed)
 
 /* ----------------------------------------------------- a compiled model --- */
 
-#ifndef ATTN_MODEL_4
-#define ATTN_MODEL_4
+#ifndef ATTN_MODEL_5
+#define ATTN_MODEL_5
 
 enum {
     ATTN_ENCODER_DECODER = 0,
@@ -2545,7 +2543,8 @@ struct attn_model {
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    float (*log_sum_exp)(const float *x, int64_t n);
+    float (*log_sum_exp)(const void *bound, const float *x, int64_t n);
+    const char *(*target)(const void *bound);
     const void *(*embedded)(int64_t *bytes);
     void (*options)(struct attn_search_options *o);
     int64_t (*amx_allowed)(void);
@@ -4493,7 +4492,7 @@ static int search_offer(const struct attn_search_state *s, int64_t i, int64_t h,
     if (!late)
         search_process(s, i, h, logits);
     if (s->o->beam > 1 || s->o->want_scores)
-        sum = s->model->log_sum_exp(logits, vocab);
+        sum = s->model->log_sum_exp(s->bound, logits, vocab);
     if (late) {
         for (int64_t t = 0; t < vocab; t++)
             logits[t] = attn_log_probability(logits[t], sum);
@@ -6727,7 +6726,8 @@ static void score_token(struct score *s, const struct attn_score_pair *p,
     *to = NAN;
     if (attn_logits_finite(logits, m->target_vocab))
         *to = attn_log_probability(logits[p->target[i]],
-                                   m->log_sum_exp(logits, m->target_vocab));
+                                   m->log_sum_exp(s->r->bound, logits,
+                                                  m->target_vocab));
 }
 
 /* Gives the rows of a call, whose first pair is `pair`. */
@@ -7073,7 +7073,10 @@ static const char *packed_fill(const struct attn_model *m, void *bound,
         packed = attn_packed_weights(file);
     }
     m->bind(bound, packed);
-    return NULL;
+    return m->target(bound)
+             ? NULL
+             : "no code in this file runs on this processor: compile the spec "
+               "again for it, see --march";
 }
 
 ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
@@ -7144,6 +7147,19 @@ void tiny_options(struct attn_search_options *o)
     o->process.forbid_count = 2;
 }
 
+static const char *target_of(const void *bound)
+{
+    (void)bound;
+    return "x86-64-v3";
+}
+
+static float sum_of_logits(const void *bound, const float *x,
+                           int64_t n)
+{
+    (void)bound;
+    return log_sum_exp(x, n);
+}
+
 static const struct attn_model model = {
     .name = "tiny",
     .kind = 0,
@@ -7175,7 +7191,8 @@ static const struct attn_model model = {
     .bind = bind_weights,
     .encode = encode,
     .decode = decode,
-    .log_sum_exp = log_sum_exp,
+    .log_sum_exp = sum_of_logits,
+    .target = target_of,
     .embedded = tiny_embedded,
     .options = tiny_options,
 };
@@ -7506,6 +7523,11 @@ static int handle_longer(struct attn_handle *h, const char *what, int64_t n,
 ATTN_API const char *attn_error(const struct attn_handle *h)
 {
     return h ? h->why : "out of memory";
+}
+
+ATTN_API const char *attn_target(const struct attn_handle *h)
+{
+    return h && !h->failed ? h->model->target(h->bound) : NULL;
 }
 
 /* ---- memory ---- */
@@ -8084,6 +8106,11 @@ int64_t tiny_memory(const struct attn_open_options *o)
 const char *tiny_error(const struct attn_handle *h)
 {
     return attn_error(h);
+}
+
+const char *tiny_target(const struct attn_handle *h)
+{
+    return attn_target(h);
 }
 
 void tiny_close(struct attn_handle *h)
@@ -11129,9 +11156,9 @@ static void program_help(struct program *p)
 
 static void program_version(struct program *p)
 {
-    printf("%s, made by attnc %s: spec %016llx, weights %016llx\n", p->m->name,
-           PROGRAM_ATTNC, (unsigned long long)p->m->spec_hash,
-           (unsigned long long)p->m->weights_hash);
+    printf("%s, made by attnc %s: spec %016llx, weights %016llx, code for %s\n",
+           p->m->name, PROGRAM_ATTNC, (unsigned long long)p->m->spec_hash,
+           (unsigned long long)p->m->weights_hash, p->m->target(NULL));
     program_flush(p, stdout);
 }
 

@@ -142,8 +142,8 @@ struct attn_batch {
 
 /* compiled_model.h: a compiled model (its kind, sizes and functions), and the
  * errors that all functions return. */
-#ifndef ATTN_MODEL_4
-#define ATTN_MODEL_4
+#ifndef ATTN_MODEL_5
+#define ATTN_MODEL_5
 
 /* Kinds of models. */
 enum {
@@ -235,7 +235,11 @@ struct attn_model {
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
     /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
      * everywhere */
-    float (*log_sum_exp)(const float *x, int64_t n);
+    float (*log_sum_exp)(const void *bound, const float *x, int64_t n);
+    /* returns the processors for which the code that computes with these bound
+     * weights is made, such as "x86-64-v4"; NULL: no code in the file runs on
+     * this processor */
+    const char *(*target)(const void *bound);
     /* return the weights inside the C file, or NULL; set *o to the search that
      * the spec asks for */
     const void *(*embedded)(int64_t *bytes);
@@ -465,6 +469,11 @@ int64_t tiny_memory(const struct attn_open_options *o);
  * ATTN_ERROR_OPEN. h NULL: out of memory. The text belongs to the handle and
  * changes with its next call. */
 const char *tiny_error(const struct attn_handle *h);
+
+/* Returns the processors for which the code that the handle runs is made, such
+ * as "x86-64-v4". A file with the code for several runs the best of them that
+ * this processor has. NULL: h is NULL, or tiny_open() failed. */
+const char *tiny_target(const struct attn_handle *h);
 
 /* Frees the handle, all of its memory, and its threads. h NULL: does
  * nothing. */

@@ -469,9 +469,7 @@ static inline const float *padded_16(float *pad, const float *x, int64_t n,
     if (n >= 16)
         return x;
     for (int64_t i = 0; i < 16; i++)
-        pad[i] = fill;
-    for (int64_t i = 0; i < n; i++)
-        pad[i] = x[i];
+        pad[i] = i < n ? x[i] : fill;
     return pad;
 }
 
@@ -1953,8 +1951,8 @@ static void bind_weights(void *bound, const void *packed)
 
 /* ----------------------------------------------------- a compiled model --- */
 
-#ifndef ATTN_MODEL_4
-#define ATTN_MODEL_4
+#ifndef ATTN_MODEL_5
+#define ATTN_MODEL_5
 
 enum {
     ATTN_ENCODER_DECODER = 0,
@@ -2019,7 +2017,8 @@ struct attn_model {
     void (*bind)(void *bound, const void *packed);
     void (*encode)(const void *bound, const struct attn_batch *, void *arena);
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
-    float (*log_sum_exp)(const float *x, int64_t n);
+    float (*log_sum_exp)(const void *bound, const float *x, int64_t n);
+    const char *(*target)(const void *bound);
     const void *(*embedded)(int64_t *bytes);
     void (*options)(struct attn_search_options *o);
     int64_t (*amx_allowed)(void);
@@ -2888,7 +2887,10 @@ static const char *packed_fill(const struct attn_model *m, void *bound,
         packed = attn_packed_weights(file);
     }
     m->bind(bound, packed);
-    return NULL;
+    return m->target(bound)
+             ? NULL
+             : "no code in this file runs on this processor: compile the spec "
+               "again for it, see --march";
 }
 
 ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,
@@ -2937,6 +2939,12 @@ const void *tiny_embedded(int64_t *bytes)
     return NULL;
 }
 
+static const char *target_of(const void *bound)
+{
+    (void)bound;
+    return "x86-64-v3";
+}
+
 static const struct attn_model model = {
     .name = "tiny",
     .kind = 0,
@@ -2969,6 +2977,7 @@ static const struct attn_model model = {
     .encode = encode,
     .decode = decode,
     .log_sum_exp = 0,
+    .target = target_of,
     .embedded = tiny_embedded,
 };
 

@@ -161,8 +161,8 @@ struct attn_batch {
 
 /* compiled_model.h: a compiled model (its kind, sizes and functions), and the
  * errors that all functions return. */
-#ifndef ATTN_MODEL_4
-#define ATTN_MODEL_4
+#ifndef ATTN_MODEL_5
+#define ATTN_MODEL_5
 
 /* Kinds of models. */
 enum {
@@ -254,7 +254,11 @@ struct attn_model {
     void (*decode)(const void *bound, const struct attn_batch *, void *arena);
     /* returns log(sum(exp(x[0 .. n - 1]))); vectorised, bit-identical
      * everywhere */
-    float (*log_sum_exp)(const float *x, int64_t n);
+    float (*log_sum_exp)(const void *bound, const float *x, int64_t n);
+    /* returns the processors for which the code that computes with these bound
+     * weights is made, such as "x86-64-v4"; NULL: no code in the file runs on
+     * this processor */
+    const char *(*target)(const void *bound);
     /* return the weights inside the C file, or NULL; set *o to the search that
      * the spec asks for */
     const void *(*embedded)(int64_t *bytes);

@@ -64,6 +64,12 @@ OPENED(Always, const char *, error,
     "ATTN_ERROR_OPEN. h NULL: out of memory. The text belongs to the handle "
     "and changes with its next call.")
 
+OPENED(Always, const char *, target,
+    (P(const struct attn_handle *, h)),
+    "Returns the processors for which the code that the handle runs is made, "
+    "such as \"x86-64-v4\". A file with the code for several runs the best of "
+    "them that this processor has. NULL: h is NULL, or $open() failed.")
+
 OPENED(Always, void, close, (P(struct attn_handle *, h)),
     "Frees the handle, all of its memory, and its threads. h NULL: does "
     "nothing.")

@@ -4,7 +4,7 @@
  *
  * In:  a model's functions and its packed weights; files, tokens, text.
  * Out: answers; inputs, read and checked; complete output files or none.
- * Other public headers: core.h, exports.h, pool.h, settings.h,
+ * Other public headers: core.h, exports.h, pool.h, processor.h, settings.h,
  * search_settings.h, option_rows.h, program_rows.h, kinds.h, steps.h,
  * split_steps.h, writers.h, json.h, chat.h, text_task.h, gguf.h,
  * formats.h, format_rows.h, foreign.h, looks.h, synonyms.h, generate.h,

@@ -155,7 +155,7 @@ static bool same_sum(const Tier *t, const struct attn_batch *b)
     const struct attn_model *m[] = { t->first.model, t->second.model };
     float sum[2];
     for (int i = 0; i < 2; i++)
-        sum[i] = m[i]->log_sum_exp(b->output, m[i]->output_columns);
+        sum[i] = m[i]->log_sum_exp(NULL, b->output, m[i]->output_columns);
     return memcmp(&sum[0], &sum[1], sizeof sum[0]) == 0;
 }
 

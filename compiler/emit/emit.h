@@ -46,6 +46,11 @@ typedef struct {
      * emitted. If one is NULL, that side has none; if both are, they are
      * unknown and all code is emitted. */
     const void *vocab[2];
+    /* Plans of the same graph for further targets of x86-64, whose code the
+     * file has beside that of the plan. The processor decides which one runs.
+     * The first is the best; the plan itself comes after them. */
+    const Plan *const *levels;
+    int nlevels;
     int64_t max_input, /* maximum lengths for the header's memory sizes; */
         max_output;    /* 0: those of the model */
     /* for --embed: the contents of model.weights, to be emitted as a literal,

@@ -33,8 +33,9 @@ PART(States, "states",
      "state_restore",
      "streams, which can be saved and restored")
 PART(Handle, "handle",
-     "options open memory error close encode embed embed_pair encode_rows "
-     "attend translate translate_ids generate generate_ids score score_ids",
+     "options open memory error target close encode embed embed_pair "
+     "encode_rows attend translate translate_ids generate generate_ids score "
+     "score_ids",
      "an open model, which maps its weights and has its own memory")
 PART(Threads, "threads", "threads",
      "one call on several threads")

@@ -141,6 +141,24 @@ int engine_plan(Engine *e, const EngineOptions *o)
     return ExitDone;
 }
 
+int engine_plans(Engine *e, const TargetList *t, const Plan **to)
+{
+    for (int i = 0; i < t->n; i++) {
+        EngineOptions o = e->options;
+        Target target;
+        Choices choices;
+        Fault why;
+        o.march = t->at[i];
+        if (!engine_target(&o, &target, &why)
+            || !engine_choices(e, e->arena, &o, &target, &choices, &why))
+            return report_fault(&why);
+        to[i] = plan_model(e->arena, e->graph, &target, choices, o.keep_all);
+        if (to[i]->pack.hash != e->plan->pack.hash)
+            die("the weights of %s are packed as no others are", target.name);
+    }
+    return ExitDone;
+}
+
 /* ---- vocabularies ---- */
 static int load_vocab(Engine *e, VocabBlock *v, const SpecVocab *from,
                       VocabSplit split, bool append_end)

@@ -27,8 +27,8 @@ static EngineOptions options_of(const Engine *e, const char *compiler)
     return o;
 }
 
-static bool find_tier_choices(const Engine *e, Arena *a, const EngineOptions *o,
-                              const Target *t, Choices *to, Fault *why)
+bool engine_choices(const Engine *e, Arena *a, const EngineOptions *o,
+                    const Target *t, Choices *to, Fault *why)
 {
     Host here;
     *to = o->choices;
@@ -68,7 +68,7 @@ bool engine_tuned_later(const Engine *e)
                          : NULL;
     const EngineOptions o = options_of(e, path);
     return path && engine_target(&o, &t, &unused)
-        && find_tier_choices(e, e->arena, &o, &t, &c, &unused)
+        && engine_choices(e, e->arena, &o, &t, &c, &unused)
         && tuned_tasks(e->plan, &c) > 0;
 }
 
@@ -88,7 +88,7 @@ static bool second_text(void *with, Arena *a, ObjectText *to,
     Target t;
     Choices c;
     if (!engine_target(&o, &t, why)
-        || !find_tier_choices(s->e, a, &o, &t, &c, why))
+        || !engine_choices(s->e, a, &o, &t, &c, why))
         return false;
     const Plan *p = plan_model(a, s->e->graph, &t, c, false);
     *about = arena_printf(a, "; %s", tuned_text(a, p, &c));

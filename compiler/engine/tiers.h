@@ -16,6 +16,10 @@ void advise_on_records(const Engine *e);
 
 /* ---- tiers.c ---- */
 
+/* Sets *to to the tilings that the records have for this target and the
+ * compiler of the options. */
+bool engine_choices(const Engine *e, Arena *a, const EngineOptions *o,
+                    const Target *t, Choices *to, Fault *why);
 /* For the backend "auto", after engine_plan(): loads the model in two tiers if
  * possible, and otherwise leaves e->backend empty. Returns an exit code. */
 int engine_tiers(Engine *e);

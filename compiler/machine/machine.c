@@ -77,8 +77,8 @@ static FmaLoop fma_loop(const Target *t)
     const int most = t && t->width > 1 ? t->width : 16;
     Cpu cpu;
     cpu_find(&cpu);
-    const bool fused = cpu.has & CpuV3 && (!t || t->fma);
-    if (most >= 16 && cpu.has & CpuV4)
+    const bool fused = cpu.has & ATTN_CPU_V3 && (!t || t->fma);
+    if (most >= 16 && cpu.has & ATTN_CPU_V4)
         return (FmaLoop){ fma_16, 16 * 16 };
     if (most >= 8 && fused)
         return (FmaLoop){ fma_8, 8 * 12 };
@@ -325,9 +325,9 @@ static ReadLoop *read_loop(void)
 #if defined __x86_64__
     Cpu cpu;
     cpu_find(&cpu);
-    if (cpu.has & CpuV4)
+    if (cpu.has & ATTN_CPU_V4)
         return read_8;
-    if (cpu.has & CpuV3)
+    if (cpu.has & ATTN_CPU_V3)
         return read_4;
 #endif
     return read_2;

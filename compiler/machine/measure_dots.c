@@ -111,13 +111,13 @@ DotLoop dot_loop(const Target *t)
     cpu_find(&cpu);
     if (t && t->amx && amx_allowed())
         return (DotLoop){ amx_loop, 4 * 16 * 16 * 64 };
-    if (cpu.has & CpuVnni && may(t, 16, "avx512vnni"))
+    if (cpu.has & ATTN_CPU_AVX512VNNI && may(t, 16, "avx512vnni"))
         return (DotLoop){ vnni_512, 12 * 64 };
-    if (cpu.has & CpuAvxVnni && may(t, 8, "avxvnni"))
+    if (cpu.has & ATTN_CPU_AVXVNNI && may(t, 8, "avxvnni"))
         return (DotLoop){ vnni_256, 12 * 32 };
-    if (cpu.has & CpuV4 && may(t, 16, NULL))
+    if (cpu.has & ATTN_CPU_V4 && may(t, 16, NULL))
         return (DotLoop){ madd_512, 12 * 32 };
-    if (cpu.has & CpuV3 && may(t, 8, NULL))
+    if (cpu.has & ATTN_CPU_V3 && may(t, 8, NULL))
         return (DotLoop){ madd_256, 12 * 16 };
 #else
     (void)t;
@@ -130,9 +130,9 @@ DotLoop pair_loop(const Target *t)
 #if defined __x86_64__
     Cpu cpu;
     cpu_find(&cpu);
-    if (cpu.has & CpuBf16 && may(t, 16, "avx512bf16"))
+    if (cpu.has & ATTN_CPU_AVX512BF16 && may(t, 16, "avx512bf16"))
         return (DotLoop){ pair_512, 12 * 32 };
-    if (cpu.has & CpuBf16 && may(t, 8, "avx512bf16"))
+    if (cpu.has & ATTN_CPU_AVX512BF16 && may(t, 8, "avx512bf16"))
         return (DotLoop){ pair_256, 12 * 16 };
 #else
     (void)t;

@@ -40,19 +40,20 @@ typedef struct { /* an instruction set, as compilers name it */
 enum { V4, V3, V2, Dotprod, Armv8, Generic };
 static const Isa isas[] = {
     [V4] = { &x86_64, "x86-64-v4", 16, true, 32, "maddubs",
-             "!defined __AVX512F__", CpuV2 | CpuV3 | CpuV4,
+             "!defined __AVX512F__", ATTN_CPU_V2 | ATTN_CPU_V3 | ATTN_CPU_V4,
              NAMES("avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512cd",
                    "avx512dq", "avx512vl", NULL) },
     [V3] = { &x86_64, "x86-64-v3", 8, true, 16, "maddubs",
-             "!defined __AVX2__ || !defined __FMA__", CpuV2 | CpuV3,
+             "!defined __AVX2__ || !defined __FMA__", ATTN_CPU_V2 | ATTN_CPU_V3,
              NAMES("avx2", "fma", "bmi", "bmi2", NULL) },
     [V2] = { &x86_64, "x86-64-v2", 4, false, 16, "maddubs",
-             "!defined __SSE4_2__", CpuV2, NAMES("sse4.2", "popcnt", NULL) },
+             "!defined __SSE4_2__", ATTN_CPU_V2,
+             NAMES("sse4.2", "popcnt", NULL) },
     [Dotprod] = { &aarch64, "armv8.2-a+dotprod", 4, true, 32, "dotprod",
-                  "!defined __ARM_FEATURE_DOTPROD", CpuArmv8 | CpuDotprod,
-                  NAMES(NULL) },
+                  "!defined __ARM_FEATURE_DOTPROD",
+                  ATTN_CPU_ARMV8 | ATTN_CPU_DOTPROD, NAMES(NULL) },
     [Armv8] = { &aarch64, "armv8-a", 4, true, 32, "plain",
-                "!defined __ARM_NEON", CpuArmv8, NAMES(NULL) },
+                "!defined __ARM_NEON", ATTN_CPU_ARMV8, NAMES(NULL) },
     [Generic] = { &any, "generic", 1, true, 16, "plain", NULL, 0, NAMES(NULL) },
 };
 
@@ -61,9 +62,9 @@ static const struct {
     const char *name;
     int has;
 } feature_bits[] = {
-    { "avx512vnni", CpuVnni },
-    { "avx512bf16", CpuBf16 },
-    { "avxvnni", CpuAvxVnni },
+    { "avx512vnni", ATTN_CPU_AVX512VNNI },
+    { "avx512bf16", ATTN_CPU_AVX512BF16 },
+    { "avxvnni", ATTN_CPU_AVXVNNI },
 };
 enum { FeatureBits = sizeof feature_bits / sizeof *feature_bits };
 
@@ -77,7 +78,7 @@ typedef struct {
     const char *name;
     int isa;
     const char *features[MostFeatures + 1];
-    CpuMaker maker;
+    int maker;
     int family;
     const char *models; /* ranges of models, hexadecimal, e.g. "10-1f 60-af" */
     int fmas;           /* FMAs of the widest vectors started per cycle */
@@ -90,58 +91,63 @@ typedef struct {
 #define VNNI { "avx512vnni" }
 #define AVX_VNNI { "avxvnni" }
 #define VNNI_BF16 { "avx512vnni", "avx512bf16" }
+#define NO_MAKER ATTN_MAKER_OTHER, 0, ""
 /* clang-format off */
 static const Row rows[] = {
-    { "x86-64-v4", V4, { NULL }, CpuOther, 0, "", 1, 32, 32, 1024, 32768, 23, 9,
-      "as of Zen 4" },
-    { "x86-64-v3", V3, { NULL }, CpuOther, 0, "", 2, 32, 32, 1024, 32768, 23, 9,
-      "as of Zen 4" },
-    { "x86-64-v2", V2, { NULL }, CpuOther, 0, "", 1, 32, 32, 1024, 32768, 23, 9,
-      "as of Zen 4" },
-    { "armv8.2-a+dotprod", Dotprod, { NULL }, CpuOther, 0, "", 2, 64, 64, 1024,
-      32768, 8, 5, NULL },
-    { "armv8-a", Armv8, { NULL }, CpuOther, 0, "", 1, 32, 32, 1024, 32768, 23,
-      9, NULL },
-    { "generic", Generic, { NULL }, CpuOther, 0, "", 1, 32, 32, 1024, 32768, 23,
+    { "x86-64-v4+avx512vnni", V4, VNNI, NO_MAKER, 1, 32, 32, 1024, 32768, 23,
       9, "as of Zen 4" },
-    { "znver5", V4, VNNI_BF16, CpuAmd, 0x1a, "00-1f 40-4f",
+    { "x86-64-v4", V4, { NULL }, NO_MAKER, 1, 32, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "x86-64-v3+avxvnni", V3, AVX_VNNI, NO_MAKER, 2, 32, 32, 1024, 32768, 23,
+      9, "as of Zen 4" },
+    { "x86-64-v3", V3, { NULL }, NO_MAKER, 2, 32, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "x86-64-v2", V2, { NULL }, NO_MAKER, 1, 32, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "armv8.2-a+dotprod", Dotprod, { NULL }, NO_MAKER, 2, 64, 64, 1024, 32768,
+      8, 5, NULL },
+    { "armv8-a", Armv8, { NULL }, NO_MAKER, 1, 32, 32, 1024, 32768, 23, 9,
+      NULL },
+    { "generic", Generic, { NULL }, NO_MAKER, 1, 32, 32, 1024, 32768, 23, 9,
+      "as of Zen 4" },
+    { "znver5", V4, VNNI_BF16, ATTN_MAKER_AMD, 0x1a, "00-1f 40-4f",
       2, 32, 48, 1024, 32768, 30, 10, "measured on an EPYC, 2 of its cores" },
-    { "znver4", V4, VNNI_BF16, CpuAmd, 0x19, "10-1f 60-af",
+    { "znver4", V4, VNNI_BF16, ATTN_MAKER_AMD, 0x19, "10-1f 60-af",
       1, 32, 32, 1024, 32768, 23, 9, "measured on an EPYC, 2 of its cores" },
-    { "znver3", V3, { NULL }, CpuAmd, 0x19, "00-0f 20-5f",
+    { "znver3", V3, { NULL }, ATTN_MAKER_AMD, 0x19, "00-0f 20-5f",
       2, 32, 32, 512, 32768, 20, 8, NULL },
-    { "znver2", V3, { NULL }, CpuAmd, 0x17, "30-af",
+    { "znver2", V3, { NULL }, ATTN_MAKER_AMD, 0x17, "30-af",
       2, 32, 32, 512, 16384, 16, 6, NULL },
-    { "znver1", V3, { NULL }, CpuAmd, 0x17, "00-2f",
+    { "znver1", V3, { NULL }, ATTN_MAKER_AMD, 0x17, "00-2f",
       1, 32, 32, 512, 8192, 16, 6, NULL },
-    { "sapphirerapids", V4, VNNI_BF16, CpuIntel, 6, "8f cf",
+    { "sapphirerapids", V4, VNNI_BF16, ATTN_MAKER_INTEL, 6, "8f cf",
       2, 32, 48, 2048, 61440, 5, 5, "measured on a Xeon, 2 of its cores" },
-    { "icelake-server", V4, VNNI, CpuIntel, 6, "6a 6c",
+    { "icelake-server", V4, VNNI, ATTN_MAKER_INTEL, 6, "6a 6c",
       2, 32, 48, 1280, 49152, 6, 4, NULL },
-    { "icelake-client", V4, VNNI, CpuIntel, 6, "7d-7e 8c-8d a7",
+    { "icelake-client", V4, VNNI, ATTN_MAKER_INTEL, 6, "7d-7e 8c-8d a7",
       1, 32, 48, 512, 8192, 12, 6, NULL },
-    { "skylake-avx512", V4, { NULL }, CpuIntel, 6, "55",
+    { "skylake-avx512", V4, { NULL }, ATTN_MAKER_INTEL, 6, "55",
       2, 32, 32, 1024, 28160, 6, 4, NULL },
-    { "alderlake", V3, AVX_VNNI, CpuIntel, 6,
+    { "alderlake", V3, AVX_VNNI, ATTN_MAKER_INTEL, 6,
       "97 9a aa ac b5 b7 ba bd bf c5-c6", 2, 32, 32, 1280, 30720, 10, 6,
       NULL },
-    { "skylake", V3, { NULL }, CpuIntel, 6, "4e 5e 8e 9e a5-a6",
+    { "skylake", V3, { NULL }, ATTN_MAKER_INTEL, 6, "4e 5e 8e 9e a5-a6",
       2, 32, 32, 256, 8192, 12, 5, NULL },
-    { "broadwell", V3, { NULL }, CpuIntel, 6, "3d 47 4f 56",
+    { "broadwell", V3, { NULL }, ATTN_MAKER_INTEL, 6, "3d 47 4f 56",
       2, 32, 32, 256, 8192, 10, 5, NULL },
-    { "haswell", V3, { NULL }, CpuIntel, 6, "3c 3f 45-46",
+    { "haswell", V3, { NULL }, ATTN_MAKER_INTEL, 6, "3c 3f 45-46",
       2, 32, 32, 256, 8192, 10, 5, NULL },
-    { "neoverse-v2", Dotprod, { NULL }, CpuArm, 0x41, "d4f",
+    { "neoverse-v2", Dotprod, { NULL }, ATTN_MAKER_ARM, 0x41, "d4f",
       4, 64, 64, 2048, 36864, 12, 8, NULL },
-    { "neoverse-v1", Dotprod, { NULL }, CpuArm, 0x41, "d40",
+    { "neoverse-v1", Dotprod, { NULL }, ATTN_MAKER_ARM, 0x41, "d40",
       4, 64, 64, 1024, 32768, 12, 7, NULL },
-    { "neoverse-n2", Dotprod, { NULL }, CpuArm, 0x41, "d49",
+    { "neoverse-n2", Dotprod, { NULL }, ATTN_MAKER_ARM, 0x41, "d49",
       2, 64, 64, 1024, 32768, 10, 6, NULL },
-    { "neoverse-n1", Dotprod, { NULL }, CpuArm, 0x41, "d0c",
+    { "neoverse-n1", Dotprod, { NULL }, ATTN_MAKER_ARM, 0x41, "d0c",
       2, 64, 64, 1024, 32768, 8, 5, NULL },
-    { "cortex-a76", Dotprod, { NULL }, CpuArm, 0x41, "d0b",
+    { "cortex-a76", Dotprod, { NULL }, ATTN_MAKER_ARM, 0x41, "d0b",
       2, 64, 64, 512, 2048, 8, 5, NULL },
-    { "cortex-a72", Armv8, { NULL }, CpuArm, 0x41, "d08",
+    { "cortex-a72", Armv8, { NULL }, ATTN_MAKER_ARM, 0x41, "d08",
       1, 48, 32, 1024, 1024, 4, 3, NULL },
 };
 /* clang-format on */
@@ -191,7 +197,7 @@ static bool runs(const Row *r, const Cpu *c)
 static const Row *own_row(const Cpu *c)
 {
     for (int i = 0; i < Rows; i++)
-        if (c->maker != CpuOther && rows[i].maker == c->maker
+        if (c->maker != ATTN_MAKER_OTHER && rows[i].maker == c->maker
             && rows[i].family == c->family && is_model(rows[i].models, c->model)
             && runs(&rows[i], c))
             return &rows[i];
@@ -218,10 +224,11 @@ const char *cpu_target(const Cpu *c)
             best = r;
     if (best)
         return best->name;
-    for (int i = V4; i < Generic; i++)
-        if ((isas[i].has & ~c->has) == 0)
-            return isas[i].march;
-    return isas[Generic].march;
+    const Row *r =
+        rows; /* instruction sets, the best first; all run the last */
+    while (!runs(r, c))
+        r++;
+    return r->name;
 }
 
 /* Aliases of targets. `c` is true if attnc emits only portable C for the
@@ -263,6 +270,35 @@ static const Row *find_row(const char *name)
         if (!strcmp(rows[i].name, name))
             return &rows[i];
     return NULL;
+}
+
+struct attn_processor target_processor(const Target *t)
+{
+    const Row *r = find_row(t->name);
+    return (struct attn_processor){ .maker = r->maker,
+                                    .family = r->family,
+                                    .has = needs(r) };
+}
+
+static int bits(int set)
+{
+    int n = 0;
+    for (; set; set &= set - 1)
+        n++;
+    return n;
+}
+
+bool target_above(const Target *t, const Target *other)
+{
+    const struct attn_processor a = target_processor(t),
+                                b = target_processor(other);
+    if (t->width != other->width)
+        return t->width > other->width;
+    if (bits(a.has) != bits(b.has))
+        return bits(a.has) > bits(b.has);
+    if (!a.maker != !b.maker)
+        return a.maker != ATTN_MAKER_OTHER;
+    return a.family > b.family;
 }
 
 const char *target_lacks(const Target *t, const Cpu *c)
@@ -471,8 +507,8 @@ bool target_find(Target *t, const char *march, int width, const char *tile,
                    .met = r->met,
                    .row_block = RowBlock,
                    .part_work = PartWork };
-    t->pairs = target_has(t, "avx512bf16") && r->maker == CpuAmd;
-    t->amx = target_has(t, "avx512bf16") && r->maker == CpuIntel
+    t->pairs = target_has(t, "avx512bf16") && r->maker == ATTN_MAKER_AMD;
+    t->amx = target_has(t, "avx512bf16") && r->maker == ATTN_MAKER_INTEL
           && t->width > 1;
     default_tile(t, isa);
     tall_tile(t, isa);

@@ -4,6 +4,7 @@
 #define ATTNC_TARGET_H
 
 #include "base/base.h"
+#include "runtime/base/processor.h"
 
 /* The origin of a tiling. */
 typedef enum { FromDefault, FromOption, FromTuned } TilingFrom;
@@ -77,6 +78,12 @@ bool target_widens(const Target *t);
 /* Returns compiler options, e.g. "-march=x86-64-v4 -mavx512vnni"; "" for
  * generic. */
 const char *target_flags(Arena *a, const Target *t);
+/* Returns what a processor needs for this target: features and, if it is a
+ * microarchitecture, its maker and at least its family. */
+struct attn_processor target_processor(const Target *t);
+/* True if a processor that can run both should run `t`: it has wider vectors,
+ * more features, or is nearer to that processor. */
+bool target_above(const Target *t, const Target *other);
 /* True if the target's architecture differs from this processor's. */
 bool target_foreign(const Target *t);
 /* Returns the number of rows that pass together through steps whose weights
@@ -94,26 +101,22 @@ const char *target_guard(Arena *a, const Target *t);
 typedef VEC(const char *) Features;
 Features target_needs(Arena *a, const Target *t);
 
+/* ---- target_list.c ---- */
+
+enum { MostTargets = 16 };
+typedef struct {
+    const char *at[MostTargets]; /* names, the best target first */
+    int n;
+} TargetList;
+/* True if --march names several targets, or is "portable". */
+bool is_target_list(const char *march);
+/* Reads names of different x86-64 targets, with commas between them. Returns
+ * false with a message in *why if the list is invalid. */
+bool target_list_read(TargetList *to, Arena *a, const char *march, Fault *why);
+
 /* ---- cpu.c ---- */
 
-/* Features of a processor, as bits. */
-enum {
-    CpuV2 = 1,
-    CpuV3 = 2,
-    CpuV4 = 4, /* the first three: all features of that x86-64 level */
-    CpuVnni = 8,
-    CpuBf16 = 16, /* feature avx512bf16 */
-    CpuAvxVnni = 32,
-    CpuArmv8 = 64,
-    CpuDotprod = 128
-};
-typedef enum { CpuOther, CpuIntel, CpuAmd, CpuArm } CpuMaker;
-typedef struct {
-    CpuMaker maker;
-    int family, model; /* from CPUID; on Arm the implementer and the part
-                          number from MIDR */
-    int has;
-} Cpu;
+typedef struct attn_processor Cpu;
 void cpu_find(Cpu *c); /* describes this processor */
 /* This processor's architecture, as in Target.triple; "" if unknown. */
 extern const char *const cpu_triple;

@@ -107,6 +107,11 @@ ATTN_API const char *attn_error(const struct attn_handle *h)
     return h ? h->why : "out of memory";
 }
 
+ATTN_API const char *attn_target(const struct attn_handle *h)
+{
+    return h && !h->failed ? h->model->target(h->bound) : NULL;
+}
+
 /* ---- memory ---- */
 
 static int64_t handle_text(const struct attn_handle *h)

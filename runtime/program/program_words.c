@@ -196,9 +196,9 @@ static void program_help(struct program *p)
 
 static void program_version(struct program *p)
 {
-    printf("%s, made by attnc %s: spec %016llx, weights %016llx\n", p->m->name,
-           PROGRAM_ATTNC, (unsigned long long)p->m->spec_hash,
-           (unsigned long long)p->m->weights_hash);
+    printf("%s, made by attnc %s: spec %016llx, weights %016llx, code for %s\n",
+           p->m->name, PROGRAM_ATTNC, (unsigned long long)p->m->spec_hash,
+           (unsigned long long)p->m->weights_hash, p->m->target(NULL));
     program_flush(p, stdout);
 }
 

@@ -267,7 +267,8 @@ static void score_token(struct score *s, const struct attn_score_pair *p,
     *to = NAN;
     if (attn_logits_finite(logits, m->target_vocab))
         *to = attn_log_probability(logits[p->target[i]],
-                                   m->log_sum_exp(logits, m->target_vocab));
+                                   m->log_sum_exp(s->r->bound, logits,
+                                                  m->target_vocab));
 }
 
 /* Gives the rows of a call, whose first pair is `pair`. */

@@ -294,7 +294,7 @@ static int search_offer(const struct attn_search_state *s, int64_t i, int64_t h,
     if (!late)
         search_process(s, i, h, logits);
     if (s->o->beam > 1 || s->o->want_scores)
-        sum = s->model->log_sum_exp(logits, vocab);
+        sum = s->model->log_sum_exp(s->bound, logits, vocab);
     if (late) {
         for (int64_t t = 0; t < vocab; t++)
             logits[t] = attn_log_probability(logits[t], sum);

@@ -264,7 +264,10 @@ static const char *packed_fill(const struct attn_model *m, void *bound,
         packed = attn_packed_weights(file);
     }
     m->bind(bound, packed);
-    return NULL;
+    return m->target(bound)
+             ? NULL
+             : "no code in this file runs on this processor: compile the spec "
+               "again for it, see --march";
 }
 
 ATTN_API const char *attn_bind(const struct attn_model *m, void *bound,

@@ -20,10 +20,16 @@ static void bind(void *bound, const void *packed)
     *(const void **)bound = packed;
 }
 
+static const char *target_of(const void *bound)
+{
+    return bound ? "generic" : NULL;
+}
+
 static const struct attn_model model = {
     .name = "packed",
     .command = "attnc compile",
     .bind = bind,
+    .target = target_of,
     .bound_bytes = ATTN_PACKED_TEXT,
     .weights_bytes = 192,
     .dtype = "f32",

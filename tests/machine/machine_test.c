@@ -49,7 +49,7 @@ static void rates_of_targets(void **state)
             assert_true(dots == (machine_dot_rate(NULL, 1, 0.001) > 0));
         const bool pairs = machine_pair_rate(&t, 1, 0.001) > 0;
         assert_true(pairs
-                    == (here.has & CpuBf16
+                    == (here.has & ATTN_CPU_AVX512BF16
                         && (t.width == 1 || target_has(&t, "avx512bf16"))));
     }
 }

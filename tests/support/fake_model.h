@@ -49,8 +49,9 @@ static void fake_logits(const Fake *f, uint32_t h, float *logits)
     }
 }
 
-static float fake_log_sum_exp(const float *x, int64_t n)
+static float fake_log_sum_exp(const void *bound, const float *x, int64_t n)
 {
+    (void)bound;
     float largest = -INFINITY, sum = 0.0f;
     for (int64_t i = 0; i < n; i++)
         if (x[i] > largest)

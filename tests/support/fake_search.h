@@ -104,7 +104,7 @@ static void slow_logits(Slow *s, const Answer *a, float *logits)
     const bool late = s->o->process.log_probabilities && s->o->beam > 1;
     if (!late)
         slow_process(s, a, logits);
-    float sum = fake_log_sum_exp(logits, vocab);
+    float sum = fake_log_sum_exp(NULL, logits, vocab);
     for (int64_t t = 0; t < vocab; t++)
         logits[t] = attn_log_probability(logits[t], sum);
     if (late)

@@ -17,6 +17,7 @@ typedef struct {
     const char *text;
     size_t n; /* length of `text` in bytes */
     EmitOptions emit;
+    TargetPlans levels;
     const char *include; /* directory with embedded weights; NULL: none */
 } Compile;
 
@@ -84,7 +85,8 @@ static const char *canonical_command(const Compile *c)
     const char *line = arena_printf(a, "attnc compile %s %s%s",
                                     base_name(o->model.spec),
                                     o->plain ? "--plain" : "--march=",
-                                    o->plain ? "" : t->name);
+                                    o->plain ? ""
+                                             : levels_text(a, &c->levels, t));
     if (o->code.width)
         line = arena_printf(a, "%s --width=%d", line, t->width);
     if (o->code.tile)
@@ -340,14 +342,22 @@ static bool may_write(Compile *c, Fault *why)
                                   : ok;
 }
 
+static int plan_targets(Compile *c)
+{
+    EngineOptions options = options_of(c->o);
+    if (c->levels.list.n)
+        options.march = level_last(&c->levels);
+    int code = engine_plan(&c->e, &options);
+    if (!code && c->levels.list.n)
+        code = levels_plan(&c->levels, &c->e);
+    return code || ranks_fit(c) ? code : ExitUsage;
+}
+
 static int make_text(Compile *c)
 {
     Engine *e = &c->e;
-    const EngineOptions options = options_of(c->o);
     Fault why;
-    int code = engine_plan(e, &options);
-    if (!code && !ranks_fit(c))
-        code = ExitUsage;
+    int code = plan_targets(c);
     if (!code)
         find_stem(c);
     if (!code && !may_write(c, &why))
@@ -367,6 +377,8 @@ static int make_text(Compile *c)
         .freestanding = c->o->freestanding,
         .beside = c->o->beside,
         .left_out = parts_left_out(c->o),
+        .levels = c->levels.plan,
+        .nlevels = c->levels.list.n ? c->levels.list.n - 1 : 0,
         .max_input = c->o->max_input,
         .max_output = c->o->max_output,
         .vocab = { e->source.block, e->target_vocab.block },
@@ -558,6 +570,8 @@ int compile_model(const Options *given, bool reports)
     look_at_runtime(o);
     look_at_march(o);
     look_at_wheel(o);
+    if (!levels_read(&c.levels, o, &why))
+        return report_fault(&why);
     if (o->kinds >> EmitWheel & 1)
         return compile_wheel(o, reports, compile_model);
     if (alone && o->kinds & (o->kinds - 1))

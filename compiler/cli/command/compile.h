@@ -22,6 +22,20 @@ const char *compiler_asked(const Options *o, const Spec *s, bool program);
  * program. */
 void report_written(const Written *w);
 
+/* ---- compile_levels.c ---- */
+typedef struct { /* the targets of --march, if that is a list */
+    TargetList list;
+    const Plan *plan[MostTargets]; /* of all but the last */
+} TargetPlans;
+bool levels_read(TargetPlans *l, const Options *o, Fault *why);
+const char *level_last(const TargetPlans *l); /* it needs the fewest features */
+/* Returns the targets with commas between them; of an empty list, `t`. */
+const char *levels_text(Arena *a, const TargetPlans *l, const Target *t);
+/* After engine_plan() for the last level, plans the others. From then on the
+ * engine's target is the oldest x86-64, for which compilers make the code that
+ * runs before a level is chosen. Returns an exit code. */
+int levels_plan(TargetPlans *l, Engine *e);
+
 /* ---- compile_parts.c ---- */
 unsigned parts_left_out(const Options *o); /* returns bits by FilePart */
 /* Returns --parts as a list: "model", or "text,main". */

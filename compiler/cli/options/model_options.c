@@ -84,6 +84,11 @@ EngineOptions engine_options(int command, const ModelOptions *model,
              "--march=%s is only for attnc compile --emit=c: leave it out "
              "here",
              code->march);
+    if (is_target_list(code->march) && command != CmdCompile)
+        fail(ExitUsage,
+             "--march=%s: several targets are only for attnc compile: name one "
+             "here",
+             code->march);
     o.march = code->march;
     o.width = (int)code->width;
     o.tile = code->tile;

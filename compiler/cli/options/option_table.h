@@ -173,7 +173,7 @@ FLAG("--require-fusion", MODEL(CmdSpec, require_fusion),
 #define GROUP GroupCode
 TEXT("--march", "TARGET",
      CODE(CmdPlans | CmdStudies | CmdDiff, march),
-     "native (default), x86-64-v3, generic ..")
+     "native (default), x86-64-v3 .., or a list of them")
 INT("--width", "N",
      CODE(CmdPlans | CmdStudies | CmdDiff, width), 1, 16,
      0,

@@ -150,17 +150,33 @@ static void put_fixed(Gen *g, Emit *e)
            " *     $fixed\n");
 }
 
+/* Prints the processors that the code is made for. */
+static void put_levels(Gen *g, Emit *e)
+{
+    put(e,
+        " *\n"
+        " * The model's code is there for these processors, and the best that\n"
+        " * runs is chosen when weights are bound:\n");
+    put_labelled(g, e, "", 0, level_names(g));
+}
+
+void emit_tilings(Gen *g, Emit *e)
+{
+    put_tasks(g, e);
+    put(e, " *\n"
+           " * Kernels; tiles are rows x columns:\n");
+    put_kernels(g, e);
+}
+
 void emit_comment(Gen *g, Emit *e)
 {
-    const Target *t = &g->p->target;
     const bool outside = g->p->pack.bytes > 0 && !weights_embedded(g->o);
     let(e, "name", "%s", g->p->g->spec->name);
     let(e, "version", "%s", ATTNC_VERSION);
     let(e, "hash", "%016llx", (unsigned long long)g->p->g->spec->hash);
     let(e, "command", "%s",
         harmless(g->a, g->o->command ? g->o->command : "attnc compile"));
-    let(e, "flags", "%s%s", t->guard ? " " : "", target_flags(g->a, t));
-    let(e, "break", "%s", *t->features ? " \\\n *        " : "");
+    let_flags(g, e, " \\\n *        ");
     let(e, "weights", "%s", outside ? " model.weights" : "");
     let(e, "runtime", g->o->beside ? " attn.c" : "");
     let(e, "or", has_main(g) ? ", or to make it a program" : "");
@@ -180,6 +196,8 @@ void emit_comment(Gen *g, Emit *e)
                "model.c$runtime -lm -pthread -o model\n"
                " *     $start./model$weights < lines\n");
     put(e, " * model.h declares the exported functions and has an example.\n");
+    if (g->o->nlevels)
+        put_levels(g, e);
     if (g->p->g->spec->layers) {
         put(e, " *\n"
                " * Layers, if they are not all alike:\n");
@@ -187,9 +205,7 @@ void emit_comment(Gen *g, Emit *e)
     }
     put_fixed(g, e);
     put_costs(g, e);
-    put_tasks(g, e);
-    put(e, " *\n"
-           " * Kernels; tiles are rows x columns:\n");
-    put_kernels(g, e);
+    if (!g->o->nlevels)
+        emit_tilings(g, e);
     put(e, " */\n");
 }

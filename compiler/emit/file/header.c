@@ -5,11 +5,9 @@
 
 static void put_opening(Gen *g, Emit *e)
 {
-    const Target *t = &g->p->target;
     let(e, "name", "%s", g->p->g->spec->name);
     let(e, "file", "%s", g->o->file ? g->o->file : "model");
-    let(e, "flags", "%s%s", t->guard ? " " : "", target_flags(g->a, t));
-    let(e, "break", "%s", *t->features ? " \\\n *         " : "");
+    let_flags(g, e, " \\\n *         ");
     let(e, "opened", "%s",
         has_handle(g)
             ? " A handle belongs to one thread at a time. To use\n"

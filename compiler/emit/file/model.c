@@ -10,7 +10,7 @@
 static void put_guard(Gen *g, Emit *e)
 {
     const Target *t = &g->p->target;
-    if (!t->guard)
+    if (!t->guard || g->o->nlevels)
         return;
     let(e, "guard", "%s", target_guard(g->a, t));
     let(e, "name", "%s", t->name);
@@ -72,82 +72,20 @@ static void jit_front(Emit *e)
 
 /* ---- all of it ---- */
 
-static void append(Emit *e, const Emit *part)
-{
-    size_t n;
-    const char *text = emit_text(part, &n);
-    if (n > 0) /* with n 0, the text is NULL */
-        paste(e, text, text + n);
-}
-
-static void append_kernels(Gen *g, Emit *e)
-{
-    Emit *k = emit_new(g->a);
-    emit_kernels(g->kernels, k);
-    append(e, k);
-    put(e, "\n");
-}
-
-static void heading(Gen *g, Emit *e, const char *title)
-{
-    if (g->o->mode != EmitJit)
-        section_heading(e, title);
-}
-
-/* Emits public types. The header of a complete file has their comments. */
-static void emit_public(Gen *g, Emit *e, CorePart part)
-{
-    if (g->o->mode != EmitAot) {
-        emit_core(g, e, part);
-        return;
-    }
-    if (part == CoreBatch)
-        put(e, "/* The header has comments on the public types. */\n\n");
-    emit_types(g, e, part);
-}
-
-/* Emits the model. Generates its entries first, because they determine which
- * kernels, shapes and functions the file needs. In the file, the model's struct
- * comes first. */
+/* Emits the model's code, once for each level of processors, and types. */
 static void emit_parts(Gen *g, Emit *e)
 {
-    Emit *weights = emit_new(g->a), *calls = emit_new(g->a);
-    Emit *entries = emit_new(g->a), *split = emit_new(g->a);
-    emit_weight_structs(g, weights);
-    emit_call_structs(g, calls);
-    make_functions(g);
-    emit_entries(g, entries);
-    emit_split(g, split);
-    emit_layouts(g, split);
-    emit_bind(g, split);
-    if (generates(g))
-        use_kernel(g->kernels, "log_sum_exp");
-
-    heading(g, e, "sizes, weights");
-    emit_dimensions(g, e, "");
-    append(e, weights);
-    heading(g, e, "a call, its memory");
-    if (!g->o->beside)
-        emit_public(g, e, CoreBatch);
-    append(e, calls);
-    heading(g, e, "encode, decode");
-    append(e, entries);
-    heading(g, e, "kernels");
-    append_kernels(g, e);
-    heading(g, e, "products and attention of one shape");
-    append(e, g->helpers);
-    append(e, g->shapes);
-    heading(g, e, "steps of the model");
-    for (int i = 0; i < g->functions.n; i++)
-        if (!g->functions.at[i].type)
-            emit_function(g, e, &g->functions.at[i]);
-    heading(g, e,
-            g->serial ? "places in memory"
-                      : "parts for threads, places in memory");
-    append(e, split);
+    if (!g->o->nlevels) {
+        emit_code(g, e);
+    } else {
+        part_heading(g, e, "a batch");
+        if (!g->o->beside)
+            emit_public(g, e, CoreBatch);
+        emit_levels(g, e);
+    }
     if (g->o->beside)
         return;
-    heading(g, e, "a compiled model");
+    part_heading(g, e, "a compiled model");
     emit_public(g, e, CoreTypes);
     if (has_handle(g))
         emit_public(g, e, CoreOpened);
@@ -158,16 +96,16 @@ static void emit_parts(Gen *g, Emit *e)
 static void emit_beside(Gen *g, Emit *e)
 {
     begin_cold(e);
-    heading(g, e, "exported");
+    part_heading(g, e, "exported");
     emit_api(g, e);
     if (has_handle(g))
         emit_exports(g, e, true);
     if (has_main(g)) {
         Emit *program = emit_new(g->a);
-        heading(g, e, "the program");
+        part_heading(g, e, "the program");
         emit_handle_names(g, e);
         emit_main(g, program);
-        append(e, program);
+        append_text(e, program);
     }
     end_cold(e);
 }
@@ -194,33 +132,33 @@ static void emit_around(Gen *g, Emit *e, const Emit *model)
         core_need(g, all[i]);
     shaker_omit_prototypes(g->core);
 
-    heading(g, e,
-            arena_printf(g->a, "%s%s",
-                         generates(g) ? "search" : "weights files",
-                         has_vocabulary(g) ? ", text" : ""));
+    part_heading(g, e,
+                 arena_printf(g->a, "%s%s",
+                              generates(g) ? "search" : "weights files",
+                              has_vocabulary(g) ? ", text" : ""));
     emit_needed(g, e, CoreHeaders);
     emit_needed(g, e, CoreSources);
     if (has_pool(g)) {
-        heading(g, e, "threads");
+        part_heading(g, e, "threads");
         put(e, IF_THREADS "\n");
-        append(e, threads);
+        append_text(e, threads);
         put(e, "#endif\n\n");
     }
     begin_cold(e);
     emit_needed(g, e, CoreCold);
-    heading(g, e, "exported");
-    append(e, lower);
+    part_heading(g, e, "exported");
+    append_text(e, lower);
     if (has_handle(g))
-        heading(g, e, "a model that is open");
+        part_heading(g, e, "a model that is open");
     else if (has_main(g))
-        heading(g, e, "the program");
+        part_heading(g, e, "the program");
     if (has_handle(g) || has_main(g))
         emit_handle_names(g, e);
     if (has_handle(g)) {
         emit_needed(g, e, CoreOpenFile);
-        append(e, opened);
+        append_text(e, opened);
     }
-    append(e, program);
+    append_text(e, program);
     end_cold(e);
 }
 
@@ -235,6 +173,7 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
               .count_prototypes = emit_new(a),
               .kernels = kernels_new(a, &p->target, o->mode == EmitJit) };
     g.serial = !has_part(&g, FileThreads);
+    levels_of(&g);
     Emit *e = emit_new(a), *parts = emit_new(a);
     emit_parts(&g, parts);
     if (o->mode == EmitAot)
@@ -243,7 +182,7 @@ const char *emit_model(Arena *a, const Plan *p, const EmitOptions *o, size_t *n)
         jit_front(e);
     else
         aot_front(&g, e);
-    append(e, parts);
+    append_text(e, parts);
     if (o->beside)
         emit_beside(&g, e);
     else if (o->mode == EmitAot)

@@ -60,7 +60,8 @@ static void let_model(Gen *g, Emit *e)
     let(e, "text", g->o->mode == EmitAot ? " + ATTN_PACKED_TEXT" : "");
     let(e, "encode", has_entry(p, EntryEncode) ? "encode" : "0");
     let(e, "decode", has_entry(p, EntryDecode) ? "decode" : "0");
-    let(e, "log_sum_exp", generates(g) ? "log_sum_exp" : "0");
+    let(e, "log_sum_exp", generates(g) ? "sum_of_logits" : "0");
+    let(e, "weights", "%s", g->o->nlevels ? "struct bound" : "struct weights");
     let(e, "embedded", "%s_embedded", p->prefix);
 }
 
@@ -111,12 +112,51 @@ static void put_pair(Gen *g, Emit *e)
     put(e, "};\n\n");
 }
 
+/* Emits what the code of one target needs no bound weights for. */
+static void put_target(Gen *g, Emit *e)
+{
+    let(e, "target", "%s", g->p->target.name);
+    put(e, "static const char *target_of(const void *bound)\n"
+           "{\n"
+           "    (void)bound;\n"
+           "    return \"$target\";\n"
+           "}\n\n");
+    if (generates(g))
+        put(e, "static float sum_of_logits(const void *bound, const float *x,\n"
+               "                           int64_t n)\n"
+               "{\n"
+               "    (void)bound;\n"
+               "    return log_sum_exp(x, n);\n"
+               "}\n\n");
+}
+
+/* Emits the model's functions, as members of its struct. */
+static void put_members(Gen *g, Emit *e)
+{
+    put(e, ".arena_bytes = arena_bytes,\n"
+           ".bind = bind_weights,\n"
+           ".encode = $encode,\n"
+           ".decode = $decode,\n"
+           ".log_sum_exp = $log_sum_exp,\n"
+           ".target = target_of,\n");
+    if (g->o->mode == EmitAot)
+        put(e, ".embedded = $embedded,\n");
+    if (g->o->mode == EmitAot && generates(g))
+        put(e, ".options = $options,\n");
+    if (any_amx(g) && !g->o->freestanding)
+        put(e, ".amx_allowed = amx_allowed,\n");
+}
+
 static void emit_model_struct(Gen *g, Emit *e)
 {
     const bool has_pair = g->o->mode == EmitAot && tasked(g);
     if (has_pair)
         put_pair(g, e);
     let_model(g, e);
+    if (g->o->nlevels)
+        emit_choice(g, e);
+    else
+        put_target(g, e);
     put(e, "static const struct attn_model model = {\n"
            "    .name = $name,\n"
            "    .kind = $kind,\n"
@@ -137,23 +177,13 @@ static void emit_model_struct(Gen *g, Emit *e)
            "    .spec_hash = $spec_hash,\n"
            "    .command =\n"
            "        $command,\n"
-           "    .bound_bytes = sizeof(struct weights)$text,\n"
+           "    .bound_bytes = sizeof($weights)$text,\n"
            "    .caches = $caches,\n"
            "    .cache = {\n");
     for (int c = 0; c < g->p->g->caches; c++)
         put_cache(g, e, &g->p->cache[c]);
-    put(e, "},\n"
-           ".arena_bytes = arena_bytes,\n"
-           ".bind = bind_weights,\n"
-           ".encode = $encode,\n"
-           ".decode = $decode,\n"
-           ".log_sum_exp = $log_sum_exp,\n");
-    if (g->o->mode == EmitAot)
-        put(e, ".embedded = $embedded,\n");
-    if (g->o->mode == EmitAot && generates(g))
-        put(e, ".options = $options,\n");
-    if (plan_has_amx(g->p) && !g->o->freestanding)
-        put(e, ".amx_allowed = amx_allowed,\n");
+    put(e, "},\n");
+    put_members(g, e);
     if (has_pair)
         put(e, ".pair = &pair_of_spec,\n");
     put(e, "};\n\n"
@@ -319,16 +349,30 @@ static void put_processor(Gen *g, Emit *e)
            "}\n");
 }
 
+/* True if the file is for processors with certain features. */
+static bool asks(const Gen *g)
+{
+    return !g->o->nlevels && target_needs(g->a, &g->p->target).n > 0;
+}
+
 static void put_main(Gen *g, Emit *e)
 {
-    const bool asks = target_needs(g->a, &g->p->target).n > 0;
     put(e, "int main(int argc, char **argv)\n"
            "{\n");
-    if (asks) {
+    if (asks(g)) {
         put(e, "const char *lacks = NULL;\n"
                "\n");
         put_processor(g, e);
     }
+    if (g->o->nlevels)
+        put(e, "if (!target_of(NULL)) {\n"
+               "    fprintf(stderr, \"%s: this processor is none of:\",\n"
+               "            argv[0]);\n"
+               "    for (int64_t i = 0; i < LEVELS; i++)\n"
+               "        fprintf(stderr, \" %s\", levels[i].name);\n"
+               "    fputc('\\n', stderr);\n"
+               "    return 6;\n"
+               "}\n");
     put(e, "return program_main(argc, argv);\n"
            "}\n");
 }
@@ -446,7 +490,7 @@ static void put_names(Gen *g, Emit *e)
         put(e, "#define spec_states_beam $states\n"
                "#define spec_has_chat $chat\n");
     put(e, "\n");
-    if (target_needs(g->a, &g->p->target).n > 0)
+    if (asks(g))
         put(e, "static __attribute__((noinline)) int program_main(int argc,\n"
                "                                                  char **argv);"
                "\n\n");

@@ -52,7 +52,8 @@ static void put_bound(Gen *g, Emit *e)
     let(e, "macro", "%s_BOUND_BYTES", upper_name(g->a, g->p->prefix));
     let(e, "n", "%d", g->p->block.n);
     let(e, "text", "%d",
-        ATTN_PACKED_TEXT + (plan_has_amx(g->p) ? (int)sizeof(int64_t) : 0));
+        ATTN_PACKED_TEXT + (any_amx(g) ? (int)sizeof(int64_t) : 0)
+            + (g->o->nlevels ? (int)sizeof(void *) : 0));
     put_comment(e, "Bytes that $bind() fills.");
     if (g->p->block.n)
         put(e, "#define $macro ($n * sizeof(void *) + $text)\n");

@@ -129,6 +129,8 @@ struct Gen {
                        * exchange */
     const Task *only; /* task whose tiling replaces the plan's, or NULL */
     Layers layers[Stacks];
+    struct LevelCode
+        *level;           /* [o->nlevels + 1]: code of each level (levels.c) */
     bool plain;           /* the file is emitted by plain_file.c */
     bool counted[Stacks]; /* the text names the number of layers of the stack */
     bool every; /* the file is attn.h or attn.c, which serve every model */
@@ -139,6 +141,15 @@ struct Gen {
 /* Returns the tiling of the node's task of this kind, or NULL if it has
  * none. */
 const Tiling *tiling_of(const Gen *g, TaskKind kind, int node);
+
+/* ---- targets.c ---- */
+int level_count(const Gen *g); /* targets of a file for several; else 0 */
+const Plan *level_plan(const Gen *g, int i); /* of target i, from 0 */
+bool any_amx(const Gen *g); /* true if code of the file asks for AMX */
+const char *level_names(const Gen *g); /* with ", " between them */
+/* Binds $flags to the options that the file must be compiled with, after a
+ * space, and $break to `next_line` if they are long. */
+void let_flags(const Gen *g, Emit *e, const char *next_line);
 
 /* Returns and reserves a free name: `base`, or `base` with a number. */
 const char *free_name(Gen *g, const char *base);

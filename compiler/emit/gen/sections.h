@@ -16,6 +16,8 @@ void begin_cold(Emit *e);
 void end_cold(Emit *e);
 
 /* ---- comment.c ---- */
+/* Emits comments on the tilings of the code, and its kernels. */
+void emit_tilings(Gen *g, Emit *e);
 void emit_comment(Gen *g, Emit *e); /* emits the file's first comment */
 /* Returns text from the user, changed so that it can neither begin nor end a
  * comment. */
@@ -133,6 +135,24 @@ void emit_all_of(Gen *g, Emit *e, CorePart part); /* appends the files that the
                                                    * shaker reads, completely */
 void core_need(Gen *g, const Emit *text);
 void emit_needed(Gen *g, Emit *e, CorePart part);
+
+/* ---- code.c ---- */
+void append_text(Emit *e, const Emit *part);
+/* Emits the heading of a section, except in code for libtcc. */
+void part_heading(Gen *g, Emit *e, const char *title);
+/* Emits public types. The header of a complete file has their comments. */
+void emit_public(Gen *g, Emit *e, CorePart part);
+/* Emits the code of the model. Generates its entries first, because they
+ * determine which kernels, shapes and functions the file needs; in the file,
+ * the structs of weights come first. */
+void emit_code(Gen *g, Emit *e);
+
+/* ---- levels.c ---- */
+/* Makes the code of each level, if the file has several. */
+void levels_of(Gen *g);
+void emit_levels(Gen *g, Emit *e); /* emits that code */
+/* Emits the table of the levels, and the functions that choose one. */
+void emit_choice(Gen *g, Emit *e);
 
 /* ---- exports.c ---- */
 

@@ -38,7 +38,9 @@ static inline void amx_store(const union amx_register *t, void *to,
         ((uint8_t *)to)[i / 64 * stride + i % 64] = t->byte[i / 64][i % 64];
 }
 #else
+#ifndef AMX_FUNCTION
 #define AMX_FUNCTION __attribute__((target("amx-tile,amx-int8,amx-bf16")))
+#endif
 #define AMX_REGISTERS __asm__ volatile("" : : : "memory")
 #define AMX_BEGIN(config) _tile_loadconfig(config)
 #define AMX_END() _tile_release()

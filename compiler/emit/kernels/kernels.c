@@ -84,9 +84,7 @@ static inline const float *padded_16(float *pad, const float *x, int64_t n,
     if (n >= 16)
         return x;
     for (int64_t i = 0; i < 16; i++)
-        pad[i] = fill;
-    for (int64_t i = 0; i < n; i++)
-        pad[i] = x[i];
+        pad[i] = i < n ? x[i] : fill;
     return pad;
 }
 

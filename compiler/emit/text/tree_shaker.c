@@ -3,6 +3,8 @@
  * comments, directives and empty lines between them. */
 #include "emit/text/tree_shaker.h"
 
+#include "emit/text/c_tokens.h"
+
 #include <string.h>
 
 typedef enum {
@@ -43,104 +45,6 @@ struct TreeShaker {
     Index names;    /* first Definition by name; types are named "struct x" */
     VEC(int) found; /* needed pieces not yet searched for names */
 };
-
-/* ---- tokens ---- */
-
-enum { TokenEnd = 0, TokenName = 'a', TokenOther = '0', MostName = 128 };
-
-typedef struct {
-    const char *at, *end;
-    char name[MostName]; /* of a TokenName; types begin with "struct " */
-} Scan;
-
-static bool is_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool goes_on(char c)
-{
-    return is_name(c) || (c >= '0' && c <= '9');
-}
-
-static bool begins(const char *at, const char *end, const char *with)
-{
-    const size_t n = strlen(with);
-    return (size_t)(end - at) >= n && !memcmp(at, with, n);
-}
-
-/* Returns the end of the comment or quoted text that begins at `at`. */
-static const char *behind(const char *at, const char *end)
-{
-    const char quote = *at;
-    if (quote == '/') {
-        for (at += 2; at + 1 < end && (at[0] != '*' || at[1] != '/');)
-            at++;
-        return at + 2 < end ? at + 2 : end;
-    }
-    for (at++; at < end && *at != quote; at++)
-        at += *at == '\\';
-    return at < end ? at + 1 : end;
-}
-
-static void take_name(Scan *s)
-{
-    size_t n = 0;
-    for (; s->at < s->end && goes_on(*s->at); s->at++)
-        if (n + 1 < MostName)
-            s->name[n++] = *s->at;
-    s->name[n] = '\0';
-}
-
-static int next_token(Scan *s)
-{
-    while (s->at < s->end) {
-        const char c = *s->at;
-        if (c == '/' && s->at + 1 < s->end && s->at[1] == '*') {
-            s->at = behind(s->at, s->end);
-        } else if (c == ' ' || c == '\n' || c == '\t' || c == '\\') {
-            s->at++;
-        } else if (c == '"' || c == '\'') {
-            s->at = behind(s->at, s->end);
-            return TokenOther;
-        } else if (is_name(c)) {
-            take_name(s);
-            return TokenName;
-        } else if (goes_on(c)) {
-            take_name(s);
-            return TokenOther;
-        } else {
-            const bool arrow = begins(s->at, s->end, "->");
-            s->at += arrow ? 2 : 1;
-            return arrow ? '.' : c;
-        }
-    }
-    return TokenEnd;
-}
-
-/* True if this word precedes the name of a type. Enumerations in runtime/ have
- * no names. */
-static bool is_tag(const char *name)
-{
-    return !strcmp(name, "struct") || !strcmp(name, "union");
-}
-
-/* Reads the tag after `struct` or `union`, and sets s->name to "struct TAG" for
- * either. If no name follows, reads nothing and returns false. */
-static bool take_tag(Scan *s)
-{
-    char tag[MostName];
-    const Scan was = *s;
-    if (next_token(s) != TokenName) {
-        *s = was;
-        return false;
-    }
-    memcpy(tag, s->name, MostName - 8);
-    tag[MostName - 8] = '\0';
-    memcpy(s->name, "struct ", 7);
-    memcpy(s->name + 7, tag, MostName - 7);
-    return true;
-}
 
 static int deeper(int token)
 {
@@ -191,6 +95,24 @@ static bool define_pointer(TreeShaker *c, int piece, const Scan *from)
     return true;
 }
 
+/* Skips a group in parentheses. */
+static void skip_parentheses(Scan *s)
+{
+    int depth = 0, token;
+    do {
+        token = next_token(s);
+        depth += deeper(token);
+    } while (depth > 0 && token != TokenEnd);
+}
+
+/* True for a call of a macro, a line without a type before its name. */
+static bool is_call(const char *at, const char *end)
+{
+    Scan s = { .at = at, .end = end };
+    return next_token(&s) == TokenName && s.at < end && *s.at == '('
+        && strcmp(s.name, "_Static_assert") != 0;
+}
+
 /* Defines the names in a piece: the name of its type, and the name before
  * parameters, a value, a size, or the end. */
 static void define_item(TreeShaker *c, int piece)
@@ -206,11 +128,22 @@ static void define_item(TreeShaker *c, int piece)
             define(c, piece, s.name);
         return;
     }
+    if (is_call(p->at, p->end)) { /* it defines its first argument */
+        next_token(&s);
+        next_token(&s);
+        if (next_token(&s) == TokenName)
+            define(c, piece, s.name);
+        return;
+    }
     while ((token = next_token(&s)) != TokenEnd) {
         const bool front = depth == 0;
         depth += deeper(token);
         if (!front)
             continue;
+        if (token == TokenName && !strcmp(s.name, "__attribute__")) {
+            skip_parentheses(&s);
+            continue;
+        }
         if (token == TokenName && !strcmp(s.name, "enum")) {
             next_token(&s); /* skip its brace */
             define_constants(c, piece, &s);
@@ -277,6 +210,11 @@ static const char *item_end(const char *at, const char *end)
 {
     Scan s = { .at = at, .end = end };
     int depth = 0, token;
+    if (is_call(at, end)) {
+        next_token(&s);
+        skip_parentheses(&s);
+        return whole_line_end(s.at, end);
+    }
     while ((token = next_token(&s)) != TokenEnd) {
         depth += deeper(token);
         if (depth > 0)
@@ -351,6 +289,11 @@ void shaker_add(TreeShaker *c, int part, const char *text, size_t n)
     f.end = c->pieces.n;
     vec_push(c->a, &c->files, f);
     omit_guards(c, f.first, f.end);
+}
+
+bool shaker_has(const TreeShaker *c, const char *name)
+{
+    return index_find(&c->names, name) >= 0;
 }
 
 /* ---- needs ---- */

@@ -13,6 +13,8 @@ TreeShaker *shaker_new(Arena *a);
 /* Adds a file to a part, a number that the caller chooses. The text must
  * outlive `c`. */
 void shaker_add(TreeShaker *c, int part, const char *text, size_t n);
+/* True if a file defines or declares the name; a type's is "struct NAME". */
+bool shaker_has(const TreeShaker *c, const char *name);
 /* Marks everything that the text names as needed. */
 void shaker_need(TreeShaker *c, const char *text, size_t n);
 /* Omits the prototypes of functions that come before all of their calls. Called

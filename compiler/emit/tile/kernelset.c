@@ -238,35 +238,19 @@ static void emit_table(Arena *a, const Kernels *k, Emit *e, const char *machine)
            "};\n");
 }
 
-/* Finds a machine. "armv8.2-a+dotprod" is an instruction set;
- * "x86-64-v4+avx512vnni" is one plus a feature. */
-static bool find_machine(Arena *a, Target *t, const char *name)
-{
-    Fault why;
-    if (target_find(t, name, 0, NULL, &why))
-        return true;
-    const char *plus = strchr(name, '+');
-    const size_t n = plus ? (size_t)(plus - name) : strlen(name);
-    const char **features = arena_alloc(a, 2 * sizeof *features);
-    if (!target_find(t, arena_strndup(a, name, n), 0, NULL, &why))
-        return false;
-    features[0] = plus ? plus + 1 : NULL;
-    t->features = features;
-    t->amx = target_has(t,
-                        "avx512vnni"); /* the target of emitted code decides */
-    return true;
-}
-
 int main(int argc, char **argv)
 {
     Arena *a = arena_new();
     Target t;
     TargetNames names;
-    if (argc != 2 || !find_machine(a, &t, argv[1])) {
-        fprintf(stderr, "usage: kernelset TARGET[+FEATURE]: one of %s\n",
+    Fault why;
+    if (argc != 2 || !target_find(&t, argv[1], 0, NULL, &why)) {
+        fprintf(stderr, "usage: kernelset TARGET: one of %s\n",
                 target_list(&names));
         return 2;
     }
+    /* the target of the code that calls these kernels decides if it does */
+    t.amx = target_has(&t, "avx512vnni");
     Kernels *k = kernels_new(a, &t, false), *plain = kernels_plain(a);
     need_activations(a, k, plain);
     need_plain(a, plain);

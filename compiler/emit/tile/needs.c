@@ -20,6 +20,7 @@ struct Kernels {
     const Target *target;
     bool jit;
     bool plain;        /* the file has its own includes */
+    bool inside;       /* and its own floating-point settings */
     Pieces pieces;     /* for this target */
     int *level;        /* per piece: 0 (unused), Needed or Asked */
     VEC(Kernel) asked; /* in order of first use */
@@ -341,9 +342,30 @@ void emit_float_rules(const Kernels *k, Emit *e)
     print_piece(e, &k->pieces.list.at[find_piece(k, "float_rules")]);
 }
 
+void kernels_inside(Kernels *k)
+{
+    k->inside = true;
+}
+
+NameList kernels_tiles(Kernels *k)
+{
+    NameList names = { 0 };
+    for (int i = 0; i < k->asked.n; i++) {
+        const TileKey *t = k->asked.at[i].tile;
+        if (!t)
+            continue;
+        vec_push(k->arena, &names, k->asked.at[i].name);
+        if (t->fetch_rows)
+            vec_push(k->arena, &names,
+                     arena_printf(k->arena, "tiles_%s",
+                                  tiles_name(k->arena, *t)));
+    }
+    return names;
+}
+
 void emit_kernels(Kernels *k, Emit *e)
 {
-    if (!k->jit && !k->plain) {
+    if (!k->jit && !k->plain && !k->inside) {
         need_piece(k, "float_rules");
         need_piece(k, "includes");
     }

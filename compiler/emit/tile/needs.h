@@ -3,6 +3,7 @@
 #ifndef ATTNC_NEEDS_H
 #define ATTNC_NEEDS_H
 
+#include "emit/text/renamer.h"
 #include "emit/text/writer.h"
 #include "machine/target.h"
 #include "plan/epilogue.h"
@@ -150,6 +151,11 @@ void use_all_kernels(Kernels *k); /* all `//: kernel` pieces */
 /* Emits all kernels in dependency order: definitions, or prototypes for the
  * JIT. */
 void emit_kernels(Kernels *k, Emit *e);
+/* Leaves out what the file around the kernels has: includes, and
+ * emit_float_rules(). */
+void kernels_inside(Kernels *k);
+/* Returns the names of the tiles, and of their tables. */
+NameList kernels_tiles(Kernels *k);
 /* Emits floating-point settings for the compiler, before all code that
  * computes. */
 void emit_float_rules(const Kernels *k, Emit *e);
