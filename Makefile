@@ -56,12 +56,14 @@ OR_WHY  = || { CC='$(CC)' sh tests/install.sh have; exit 1; }
 # The rooms of compiler/ in the order of the pipeline: each may include what
 # stands before it, and runtime/ (tests/rooms.sh). So may floors in their room.
 ROOMS  := base tokenizer machine spec graph passes plan draw emit backend records engine oracle \
-          import bench diff tune sweep cli library
+          import bench diff tune sweep cli library client
 FLOORS := runtime/base runtime/options runtime/files runtime/text runtime/weights \
           runtime/search runtime/handle runtime/program \
           spec/yaml spec/fields spec/values spec/names spec/check spec/read spec/pages \
           emit/kernels emit/text emit/tile emit/gen emit/product emit/attention emit/step \
           emit/file emit/plain cli/options cli/help cli/run cli/command
+# The commands that attnc.h has use nothing else of attnc, but what prints.
+NARROW := client:base client:library/attnc.h
 STAGE0 := compiler/base/embed.c compiler/emit/tile/kernelset.c# programs of the build
 # The parts of runtime/ that attnc is linked with; emitted files have those of
 # EMBEDDED.
@@ -100,7 +102,7 @@ KERNELS  := $(MACHINES:%=$(B)/kernels/%.o)
 STAGE1   := $(patsubst %,$(B)/compiler/%.o,$(addprefix emit/,text/writer tile/kernel_pieces text/embedded \
               tile/kernelset tile/tile tile/needs) \
               machine/cpu machine/target plan/epilogue spec/fields/activation_words spec/values/arithmetic \
-              $(addprefix base/,arena end buffer color diag index messages terminal)) \
+              $(addprefix base/,arena end buffer color console diag index messages terminal)) \
             $(patsubst %,$(B)/runtime/%.o,base/fault base/hash base/processor options/words weights/formats \
               $(addprefix files/,files file_kinds guard looks)) $(B)/embedded.o
 # What tests of kernels are linked with: what makes them, and runs compilers.
@@ -204,7 +206,7 @@ $(B)/tests/engine/growth_test: $(COUNTED)
 # program without this ending is linked with libFuzzer, which makes inputs.
 WRAPS := exit malloc calloc realloc free mmap munmap open_memstream fclose \
          posix_spawn fork fsync access file_read file_map file_close user_dir_read \
-         spec_read attn_pool_open attn_pool_close cmd_verify cmd_bench cmd_tune cmd_sweep \
+         spec_read attn_pool_open attn_pool_close cmd_verify bench_report tune_report sweep_report \
          machine_measure
 LINK_FUZZ = $(LINK) $(WRAPS:%=-Wl,--wrap=%)
 F := $(B)/tests/fuzz

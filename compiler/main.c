@@ -1,5 +1,6 @@
 /* main.c: attnc's command line. Each command is a row of
- * cli/options/commands.h; the pipeline that they share is engine/engine.c. */
+ * cli/options/commands.h; the pipeline that they share is engine/engine.c.
+ * Commands that attnc.h has go through it (client/client.c). */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,10 @@
 #include "base/progress.h"
 #include "cli/cli.h"
 #include "import/import.h"
+#include "client/client.h"
 #include "spec/spec.h"
 
+#define REPORT(...)
 #define COMMAND(word, id, ...)                \
     static int run_##word(const void *options) \
     {                                         \
@@ -18,8 +21,10 @@
     }
 #include "cli/options/commands.h"
 
-static int (*const run[])(const void *options) = {
-#define COMMAND(word, ...) run_##word,
+/* NULL: commands of attnc.h */
+static int (*const run[Commands])(const void *options) = {
+#define REPORT(...)
+#define COMMAND(word, id, ...) [Nth##id] = run_##word,
 #include "cli/options/commands.h"
 };
 
@@ -53,6 +58,9 @@ static int run_command(Arena *a, int argc, char **argv)
     }
     if (common.version)
         return print_version();
+    if (!run[c - commands])
+        return client_report((const char *const *)argv + 1);
+    guard_begin();
     if (common.quiet)
         quiet();
     const Options *options = options_parse(a, c, argc - 2, argv + 2);
@@ -77,7 +85,6 @@ int main(int argc, char **argv)
     fill_closed_streams();
     files_on_signal();
     files_catch_cuts();
-    guard_begin();
     spec_of_checkpoint = import_in_memory;
     Arena *a = arena_new();
     int code = run_command(a, argc, argv);

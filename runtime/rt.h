@@ -146,10 +146,14 @@ void guard_written(const char *path);
  * must not move. The path "-" is stdout; stdout, and paths for which
  * is_stream() is true, receive the bytes immediately. */
 typedef struct {
-    int fd;
+    int fd; /* -1: the bytes go to the function of output_stdout_to() */
     char path[4096], temp[4096];
     FileUse use;
 } Output;
+/* From now on, outputs that are stdout give their bytes to a function, which
+ * returns false if they are lost. NULL: no longer. */
+typedef bool OutputTake(void *with, const void *data, size_t n);
+void output_stdout_to(OutputTake *take, void *with);
 bool is_stdout(const char *path); /* "-", /dev/stdout; NULL: false */
 /* Returns true for stdout, another open descriptor, a pipe or a device; false
  * for NULL.                                                                 */

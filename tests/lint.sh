@@ -30,17 +30,6 @@ bad=$(sh tests/files.sh |
 bad="$bad
 $(grep -nE '\<(system|popen|alloca|sprintf|gets)\(' compiler/*.c compiler/*/*.c \
     compiler/*/*/*.c runtime/*/*.c)"
-# commands that the library has, too, are one call of the function that attnc.h
-# calls, so that neither can do what the other cannot
-for c in bench compare compile graph plan sweep tune; do
-    f=${c}_report
-    [ $c = compile ] && f=compile_model
-    sed -n "/^int cmd_$c(/,/^}/p" compiler/cli/command/cmd_$c.c | tr -d '\n' |
-        grep -qE "^[^{]*[{] *return (report_to_file[(])?$f[(,][^;]*;}$" &&
-        grep -q "\<$f\>" compiler/library/library_text.c ||
-        bad="$bad
-compiler/cli/command/cmd_$c.c: cmd_$c() is one call of $f(), as attnc.h has it"
-done
 # families of checkpoints are data: models/import names them, code does not,
 # unless tests/families.allow says why: `FILE why`, or `WORD why` of a word that
 # has another sense. llama.cpp is a program.

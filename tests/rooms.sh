@@ -4,7 +4,8 @@
 # A room includes and calls only rooms below it, by their public headers, and
 # the files in a room include and call each other in no circle. The floors of a
 # room, its folders in the order of FLOORS, include and call only floors below
-# them. No two files have one name, nor have two static functions of a room.
+# them. A room of NARROW uses nothing but what the Makefile lists there, ROOM:USED:
+# rooms, or headers and their functions. No two files have one name, nor have two static functions of a room.
 #
 #   tests/rooms.sh           what is wrong, a line each: `make lint`
 #   tests/rooms.sh --svg     rooms and floors drawn, docs/rooms.svg: `make rooms`
@@ -29,6 +30,7 @@ listed() { # VARIABLE: its words in the Makefile
 }
 rooms="runtime $(listed ROOMS) main.c"
 floors=$(listed FLOORS)
+narrow=$(listed NARROW)
 sources=$(find runtime compiler -name '*.[ch]' | sort)
 
 facts() { # what is there, a line each: tests/rooms/facts.awk
@@ -78,7 +80,8 @@ draw() {
 }
 
 faults() {
-    facts | awk -v rooms="$rooms" -v floors="$floors" -f tests/rooms/faults.awk
+    facts | awk -v rooms="$rooms" -v floors="$floors" -v narrow="$narrow" \
+        -f tests/rooms/faults.awk
     reasons
     draw | cmp -s - docs/rooms.svg ||
         echo 'docs/rooms.svg: the rooms are not so: make rooms'

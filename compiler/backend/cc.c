@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/console.h"
 #include "base/progress.h"
 
 enum { MaxArgs = 32, TailLines = 20, DefaultSeconds = 600 };
@@ -163,7 +164,7 @@ static void show_tail(const char *tail)
     for (int lines = 0; from > tail; from--)
         if (from[-1] == '\n' && ++lines > TailLines)
             break;
-    fputs(from, stderr);
+    fputs(from, console_log());
 }
 
 /* Makes programs executable and objects readable, as far as umask allows. */
@@ -249,7 +250,7 @@ bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, CText text,
     const char *argv[MaxArgs];
     if (o->print) {
         compile_args(a, o, kind, output, argv);
-        fprintf(stderr, "%s\n", join(a, argv, true));
+        fprintf(console_log(), "%s\n", join(a, argv, true));
         return true;
     }
     if (is_stream(output))

@@ -5,8 +5,8 @@
  * In:  sizes, text, positions in a text.
  * Out: memory in an arena, which is freed all at once; messages on stderr in
  * clang's format and colours.
- * Other public headers: columns.h, user_dir.h, user_cache.h, strings.h,
- * put_json.h, progress.h, table.h, terminal.h. */
+ * Other public headers: columns.h, console.h, user_dir.h, user_cache.h,
+ * strings.h, put_json.h, progress.h, table.h, terminal.h. */
 #ifndef ATTNC_BASE_H
 #define ATTNC_BASE_H
 
@@ -92,6 +92,7 @@ void index_reserve(Arena *a, Index *x, int n); /* prepares an empty index for
 typedef enum { ColorAuto, ColorAlways, ColorNever } ColorWhen;
 void color_choose(int when); /* auto: colours on a terminal, unless
                                       NO_COLOR is set */
+int color_chosen(void);
 
 typedef enum {
     PaintEnd, /* back to plain text */
@@ -126,7 +127,8 @@ typedef enum {
     SeverityError,
     SeverityInternal,
     SeverityWarning,
-    SeverityNote
+    SeverityNote,
+    SeverityLine /* a line that continues a note, printed as it is */
 } Severity;
 typedef struct {
     Severity severity; /* a note belongs to the message before it */
@@ -200,9 +202,19 @@ int attempt(void (*what)(void *with), void *with);
 void end_attempt(int code) __attribute__((noreturn));
 
 /* ---- diag.c ---- */
+typedef struct { /* a message with the line that it points into */
+    Severity severity;
+    const char *file; /* NULL: no place */
+    int line, col;
+    const char *text;
+    const char *source; /* the line; NULL: unknown */
+    size_t source_bytes;
+} MessageView;
+MessageView message_view(const Message *m);
 /* Prints a message to stderr in clang's format: `path:line:col: error: text`,
  * the source line, a caret. */
-void message_print(void *unused, const Message *m);
+void message_view_print(const MessageView *v);
+void message_print(void *unused, const Message *m); /* both */
 
 /* Makes user text safe for a message: escapes bytes outside printable ASCII and
  * truncates at 80 bytes. The result is one of 8 static buffers. */

@@ -6,12 +6,18 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/console.h"
 
 static int chosen; /* global, because the terminal is global too */
 
 void color_choose(int when)
 {
     chosen = when;
+}
+
+int color_chosen(void)
+{
+    return chosen;
 }
 
 static bool is_set(const char *name)
@@ -28,7 +34,7 @@ static bool is_colored(FILE *out)
     if (chosen != ColorAuto)
         return chosen == ColorAlways;
     return !is_set("NO_COLOR") && term && *term && strcmp(term, "dumb")
-        && isatty(fileno(out));
+        && isatty(console_shown(out));
 }
 
 const char *paint(FILE *out, Paint role)

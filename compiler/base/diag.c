@@ -77,10 +77,10 @@ static const char *find_line(const Source *src, int line, size_t *n)
     return at;
 }
 
-static void add_source_line(Text *t, Pos pos)
+static void add_source_line(Text *t, const MessageView *v)
 {
-    size_t n, caret = (size_t)pos.col - 1;
-    const char *line = find_line(pos.src, pos.line, &n);
+    const size_t n = v->source_bytes, caret = (size_t)v->col - 1;
+    const char *line = v->source;
 
     if (!line || !n || caret > n)
         return;
@@ -109,15 +109,15 @@ static const struct {
     [SeverityNote] = { "note", PaintNote, false },
 };
 
-static void add_heading(Text *t, const Message *m)
+static void add_heading(Text *t, const MessageView *m)
 {
     add_paint(t, PaintText);
-    if (m->pos.src) {
-        add_safe(t, m->pos.src->name, strlen(m->pos.src->name));
+    if (m->file) {
+        add_safe(t, m->file, strlen(m->file));
         add(t, ":");
-        add_int(t, m->pos.line);
+        add_int(t, m->line);
         add(t, ":");
-        add_int(t, m->pos.col);
+        add_int(t, m->col);
     } else {
         add(t, "attnc");
     }
@@ -130,19 +130,44 @@ static void add_heading(Text *t, const Message *m)
         add_paint(t, PaintText);
 }
 
+MessageView message_view(const Message *m)
+{
+    const Pos at = m->pos;
+    MessageView v = { .severity = m->severity, .text = m->text };
+
+    if (!at.src)
+        return v;
+    v.file = at.src->name;
+    v.line = at.line;
+    v.col = at.col;
+    v.source = find_line(at.src, at.line, &v.source_bytes);
+    return v;
+}
+
 void message_print(void *unused, const Message *m)
+{
+    const MessageView v = message_view(m);
+
+    (void)unused;
+    message_view_print(&v);
+}
+
+void message_view_print(const MessageView *m)
 {
     Text t = { .n = 0 };
 
-    (void)unused;
+    if (m->severity == SeverityLine) {
+        fprintf(stderr, "%s\n", m->text);
+        return;
+    }
     add_heading(&t, m);
     add(&t, m->text);
     if (t.n > sizeof t.at - LineRoom)
         t.n = sizeof t.at - LineRoom;
     add_paint(&t, PaintEnd);
     add(&t, "\n");
-    if (m->pos.src)
-        add_source_line(&t, m->pos);
+    if (m->file)
+        add_source_line(&t, m);
     terminal_clear();
     fputs(t.at, stderr);
 }

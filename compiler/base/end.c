@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/attempt.h"
+#include "base/console.h"
 
 _Thread_local Attempt *current_attempt;
 static bool is_child;
@@ -11,6 +12,7 @@ static bool is_child;
 void child_begins(void)
 {
     is_child = true;
+    console_use((Console){ .out = NULL });
     current_attempt = NULL;
 }
 

@@ -286,13 +286,8 @@ void message_line(const char *line)
 
 void note_line(const char *line)
 {
-    const Message m = { .severity = SeverityNote, .text = line };
-    if (messages.mute)
-        return;
-    if (messages.sink)
-        show(&m);
-    else
-        fprintf(stderr, "%s\n", line);
+    if (!messages.mute)
+        show(&(Message){ .severity = SeverityLine, .text = line });
 }
 
 void messages_mute(bool mute)

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "base/console.h"
 
 static const double patience = 2.0, often = 0.1; /* seconds before the line
                                                     appears, and between
@@ -44,6 +45,11 @@ void quiet(void)
 {
     progress_off();
     notes_off();
+}
+
+void progress_on(void)
+{
+    line.off = false;
 }
 
 void progress_off(void)
@@ -146,34 +152,44 @@ static const char *works_text(Arena *a)
     return text;
 }
 
-/* Draws the line. Extrapolates the time left from the fraction done so far. */
-static void show_works(int columns)
+void progress_draw(int fd, const ProgressState *p)
 {
+    const int columns = p->seconds < patience || !terminal_is_ours(fd)
+                          ? 0
+                          : terminal_columns(fd);
+    if (columns <= 0)
+        return;
     Arena *a = arena_new();
-    double since = line.begin;
-    const double done = known_done(&since), now = line.now();
-    const char *begin = "",
-               *end = arena_printf(a, "  %.0f s", now - line.begin);
-    if (done > 0) {
-        const double left = (now - since) * (1 - fmin(done, 1)) / done;
+    const char *begin = "", *end = arena_printf(a, "  %.0f s", p->seconds);
+    if (p->done > 0) {
         begin = arena_printf(a, "%s%3.0f %%  ",
-                             columns < 60 ? "" : progress_bar(a, done, columns),
-                             floor(100 * fmin(done, 1) + 1e-6));
-        end = progress_left(a, left);
+                             columns < 60 ? ""
+                                          : progress_bar(a, p->done, columns),
+                             floor(100 * fmin(p->done, 1) + 1e-6));
+        end = progress_left(a, p->left);
     }
-    line.shown = now;
     call_on_signal(terminal_clear);
-    terminal_line(line.fd,
-                  progress_line(a, begin, works_text(a), end, columns));
+    terminal_line(fd, progress_line(a, begin, p->text, end, columns));
     arena_free(a);
 }
 
-static void tell_sink(double now)
+/* Extrapolates the time left from the fraction done so far. */
+static void show_works(double now)
 {
     Arena *a = arena_new();
-    double unused;
+    double since = line.begin;
+    const double done = known_done(&since);
+    const ProgressState state = {
+        .done = done,
+        .seconds = now - line.begin,
+        .left = done > 0 ? (now - since) * (1 - fmin(done, 1)) / done : NAN,
+        .text = works_text(a),
+    };
     line.shown = now;
-    line.sink(line.with, known_done(&unused), works_text(a));
+    if (line.sink)
+        line.sink(line.with, &state);
+    else
+        progress_draw(line.fd, &state);
     arena_free(a);
 }
 
@@ -187,23 +203,20 @@ void progress_to(ProgressSink *sink, void *with)
 void progress_tick(void)
 {
     const double now = line.now();
-    if (line.sink && line.depth > 0 && now - line.shown >= often)
-        tell_sink(now);
-    if (!progress_terminal() || now - line.begin < patience
-        || (terminal_has_line() && now - line.shown < often)
-        || !terminal_is_ours(line.fd))
-        return;
-    const int columns = terminal_columns(line.fd);
-    if (columns > 0)
-        show_works(columns);
+    const bool soon = now - line.shown < often;
+    if (line.sink ? line.depth > 0 && !soon
+                  : progress_terminal() && now - line.begin >= patience
+                        && !(terminal_has_line() && soon))
+        show_works(now);
 }
 
 /* ---- works ---- */
 void progress_begin(const char *what)
 {
     if (line.depth++ == 0) {
+        const int fd = console_shown(console_log());
         if (!line.other)
-            line.fd = terminal_rewrites(STDERR_FILENO) ? STDERR_FILENO : -1;
+            line.fd = terminal_rewrites(fd) ? fd : -1;
         line.begin = line.now();
     }
     if (line.depth <= Deepest)

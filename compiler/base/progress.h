@@ -34,13 +34,21 @@ void progress_at(double done);
 void progress_tick(void); /* redraws the line if it is time to */
 /* Stops drawing the line (--quiet). */
 void progress_off(void);
+void progress_on(void); /* undoes progress_off() */
 bool progress_is_off(void);
 void quiet(void); /* calls progress_off() and notes_off() */
 
+typedef struct {
+    double done;    /* 0 .. 1; NAN: unknown */
+    double seconds; /* since the outermost task began */
+    double left;    /* estimated seconds until its end; NAN: unknown */
+    const char *text;
+} ProgressState;
+/* Draws the line on a terminal, unless the task has just begun. */
+void progress_draw(int fd, const ProgressState *p);
 /* Calls a function with the progress of the tasks, at most ten times a second,
- * whether or not the line is drawn. done: 0 .. 1; NAN: unknown. sink NULL: no
- * longer. */
-typedef void ProgressSink(void *with, double done, const char *text);
+ * instead of drawing the line. sink NULL: no longer. */
+typedef void ProgressSink(void *with, const ProgressState *p);
 void progress_to(ProgressSink *sink, void *with);
 
 bool progress_terminal(void); /* true if a line is shown on a terminal */

@@ -1,15 +1,15 @@
 /* table.c: selects the columns of a table that fit a terminal. */
-#define _POSIX_C_SOURCE 200809L /* for fileno */
 #include "base/table.h"
 
 #include <string.h>
 
+#include "base/console.h"
 #include "base/strings.h"
 #include "base/terminal.h"
 
 int table_room(FILE *out)
 {
-    return terminal_columns(fileno(out));
+    return terminal_columns(console_shown(out));
 }
 
 int table_fit(TableFit *column, int n, int room)

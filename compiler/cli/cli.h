@@ -75,6 +75,9 @@ CommonOptions options_common(const Command *c, int argc, char **argv);
  * the file then has the answers to the valid lines. */
 int report_print(const char *path, int print(const void *options),
                  const void *options);
+/* Commits the output of a command that ended with `code`, or cancels it if the
+ * code or `well`, that all was written, asks for that. Returns an exit code. */
+int report_end(Output *o, bool well, int code);
 
 void print_help(FILE *out, const Command *c);   /* prints the help of a command;
                                                  * NULL: of all commands */
@@ -86,9 +89,11 @@ void print_manual(FILE *out, const Command *c); /* prints a manual page as troff
  * ":specs" stand for file names. */
 int complete_words(int n, char **words);
 
-/* cmd_WORD.c: runs the command with the given options (options.h). Returns an
- * exit code. */
+/* cmd_WORD.c: run the command with the given options (options.h), and print
+ * what it reports on `out`. Return an exit code. */
+typedef int PrintReport(const Options *o, FILE *out);
 #define COMMAND(word, ...) int cmd_##word(const Options *o);
+#define REPORT(word, ...)  PrintReport word##_report;
 #include "cli/options/commands.h"
 
 #endif

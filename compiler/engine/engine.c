@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/console.h"
 #include "base/progress.h"
 #include "engine/engine.h"
 #include "engine/cached_weights.h"
@@ -127,7 +128,7 @@ static int find_choices(Engine *e)
 int engine_plan(Engine *e, const EngineOptions *o)
 {
     Fault why;
-    int code = engine_graph(e, o, stderr);
+    int code = engine_graph(e, o, console_log());
     if (code)
         return code;
     if (!engine_target(o, &e->target, &why))

@@ -9,8 +9,9 @@
  *         && attnc_handle_open(&h, m, NULL) == ATTNC_DONE)
  *         attnc_embed(h, &text, NULL, 1, row, 384, NULL);
  *
- * The library ends no process, prints nothing, handles no signals and changes
- * no environment. A function that fails returns a code and tells why.
+ * The library ends no process, prints nothing, handles no signals unless you
+ * ask for that, and changes no environment. A function that fails returns a
+ * code and tells why.
  *
  * Threads: a model can be used by many threads at once, a handle by one at a
  * time, so give each thread its own handle. Functions that compile wait for
@@ -82,21 +83,28 @@ enum {
 
 /* ---- messages ---- */
 
-enum {
-    ATTNC_SEVERITY_ERROR,
-    ATTNC_SEVERITY_INTERNAL, /* an error that is a bug of attnc */
-    ATTNC_SEVERITY_WARNING,
-    ATTNC_SEVERITY_NOTE,    /* belongs to the message before it */
-    ATTNC_SEVERITY_PROGRESS /* not a message: `done` and what is being done, at
-                             * most ten times a second */
+enum { /* a later version may add some at the end */
+       ATTNC_SEVERITY_ERROR,
+       ATTNC_SEVERITY_INTERNAL, /* an error that is a bug of attnc */
+       ATTNC_SEVERITY_WARNING,
+       ATTNC_SEVERITY_NOTE,     /* belongs to the message before it */
+       ATTNC_SEVERITY_PROGRESS, /* not a message: `done` and what is being done,
+                                 * at most ten times a second */
+       ATTNC_SEVERITY_TEXT /* not a message: text that the command prints on
+                            * stderr as it is, with its newlines */
 };
 
-struct attnc_message {
+struct attnc_message { /* a later version may add members at the end */
     int severity;
-    int line, column; /* from 1; 0: no place */
-    const char *file; /* path as given; NULL: no place */
-    const char *text; /* one line */
-    double done;      /* of progress: 0 .. 1, or NAN if it is unknown */
+    int line, column;   /* from 1; 0: no place */
+    const char *file;   /* path as given; NULL: no place */
+    const char *text;   /* one line */
+    double done;        /* of progress: 0 .. 1, or NAN if it is unknown */
+    double seconds;     /* of progress: since the work began */
+    double left;        /* of progress: estimated seconds, or NAN */
+    const char *source; /* the bytes of the line, which no NUL ends; NULL: not
+                         * known. The command shows them above a caret */
+    int64_t source_bytes;
 };
 /* Receives a message on the thread of the call. Its texts are valid only during
  * the call of this function, which must return and must not call the
@@ -206,6 +214,33 @@ ATTNC_API int attnc_report(char **out, const char *report, const char *path,
                            const char *text, const char *const *options,
                            attnc_tell *tell, void *user);
 ATTNC_API void attnc_free(void *memory); /* NULL: does nothing */
+
+/* Receives n bytes of what a command prints on stdout, as it prints them; no
+ * NUL ends them. If it returns another value than 0, the text is lost, and the
+ * call fails with ATTNC_IO when the command has ended. It must not call the
+ * library. */
+typedef int attnc_take_output(void *taker, const char *text, int64_t n);
+struct attnc_streams {      /* of a command */
+    attnc_take_output *out; /* NULL: the text is not wanted */
+    void *taker;
+    int in; /* descriptor from which a spec named "-" is read; -1: such a spec
+             * is an error */
+    int out_shown, log_shown; /* descriptors on which you show that text and
+                               * messages, -1: none. If one is a terminal, the
+                               * text has its width and colours */
+    int signals; /* 1: while the command waits for child processes, it handles
+                  * SIGINT, SIGTERM and SIGHUP: the first ends its work in order
+                  * and is then raised again, the second ends the process. 0: it
+                  * handles none */
+    int reserved[8]; /* 0, for later versions */
+};
+/* Does what the program attnc does. words: a command and all that follows it,
+ * such as "sweep", "model.yaml", "--vary=h=4,8", NULL. Commands: bench,
+ * compare, compile, graph, plan, sweep, tune. streams NULL: no stdin, no text.
+ * Messages and what the command prints on stderr go to tell(). */
+ATTNC_API int attnc_command(const char *const *words,
+                            const struct attnc_streams *streams,
+                            attnc_tell *tell, void *user);
 
 /* Ends the call that compiles, tunes or sweeps now, if there is one: it stops
  * its compilers and returns soon. A tuning and a sweep report what they have; a

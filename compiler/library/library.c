@@ -1,12 +1,11 @@
 /* library.c: the functions of attnc.h that compile. They use the commands'
  * options and the engine, inside an attempt, so that an error ends only the
  * call. */
-#define _POSIX_C_SOURCE 200809L /* newlocale, uselocale */
-#include <locale.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/console.h"
 #include "base/progress.h"
 #include "import/import.h"
 #include "library/library.h"
@@ -17,48 +16,21 @@
  * given in memory, outputs that are not complete. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-/* locales of the thread outside the call, for the caller's functions, and
- * inside */
-static _Thread_local locale_t callers, own;
-
-int library_attempt(void (*what)(void *with), void *with)
-{
-    /* the C library's own object: nothing is allocated */
-    callers = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
-    const int code = attempt(what, with);
-    uselocale(callers);
-    return code;
-}
-
-void library_leave(void)
-{
-    own = uselocale(callers);
-}
-
-void library_return(void)
-{
-    uselocale(own);
-}
-
-static void tell_caller(const Call *c, const struct attnc_message *message)
-{
-    library_leave();
-    c->tell(c->user, message);
-    library_return();
-}
-
 static void pass_on(void *with, const Message *m)
 {
-    const Call *c = with;
-    const struct attnc_message message = {
-        .severity = (int)m->severity,
-        .line = m->pos.src ? m->pos.line : 0,
-        .column = m->pos.src ? m->pos.col : 0,
-        .file = m->pos.src ? m->pos.src->name : NULL,
-        .text = m->text,
-    };
-    if (c->tell)
-        tell_caller(c, &message);
+    const MessageView v = message_view(m);
+    if (m->severity == SeverityLine)
+        fprintf(console_log(), "%s\n", m->text);
+    else
+        library_tell(with, &(struct attnc_message){
+                               .severity = (int)v.severity,
+                               .line = v.line,
+                               .column = v.col,
+                               .file = v.file,
+                               .text = v.text,
+                               .source = v.source,
+                               .source_bytes = (int64_t)v.source_bytes,
+                           });
 }
 
 /* The warning of a call without a function for messages, for the next call with
@@ -80,15 +52,17 @@ static void pass_pending(const Call *c)
     pending[0] = '\0';
 }
 
-static void pass_progress(void *with, double done, const char *text)
+static void pass_progress(void *with, const ProgressState *p)
 {
     const Call *c = with;
-    const struct attnc_message message = {
-        .severity = ATTNC_SEVERITY_PROGRESS,
-        .text = text,
-        .done = done,
-    };
-    tell_caller(c, &message);
+    if (!c->streams || !progress_is_off())
+        library_tell(c, &(struct attnc_message){
+                            .severity = ATTNC_SEVERITY_PROGRESS,
+                            .text = p->text,
+                            .done = p->done,
+                            .seconds = p->seconds,
+                            .left = p->left,
+                        });
 }
 
 void attnc_interrupt(void)
@@ -99,19 +73,26 @@ void attnc_interrupt(void)
 int library_call(const Call *c, void (*what)(void *with), void *with)
 {
     pthread_mutex_lock(&one_at_a_time);
-    progress_off();
-    interrupts_off();
+    (c->streams ? progress_on : progress_off)();
+    if (c->streams && c->streams->signals)
+        interrupts_on();
+    else
+        interrupts_off();
     spec_of_checkpoint = import_in_memory;
     messages_forget();
     messages_to(pass_on, (void *)(uintptr_t)c);
-    progress_to(c->tell ? pass_progress : NULL, (void *)(uintptr_t)c);
+    progress_to(pass_progress, (void *)(uintptr_t)c);
     pass_pending(c);
     int code = ExitUsage;
-    if (c->path)
-        code = library_attempt(what, with);
-    else
+    if (!c->path)
         error_at((Pos){ 0 }, "the path is NULL: a text too has a path, its "
                              "name in messages");
+    else if (library_open_log(c))
+        code = library_attempt(what, with);
+    else
+        code = report_fault(&(Fault){ ExitResource, "out of memory" });
+    library_close_log();
+    progress_off();
     Fault unused;
     outputs_release(false, &unused); /* of an attempt that ended */
     files_forget_given();
@@ -290,7 +271,7 @@ static int open_with(attnc_model **m, CallersWeights given, const Call *c)
 int attnc_open(attnc_model **m, const char *path, const char *text,
                const char *const *options, attnc_tell *tell, void *user)
 {
-    const Call c = { path, text, options, tell, user };
+    const Call c = { path, text, options, tell, user, NULL };
     return open_with(m, (CallersWeights){ 0 }, &c);
 }
 
@@ -298,7 +279,7 @@ int attnc_open_weights(attnc_model **m, const char *path, const char *text,
                        const void *weights, int64_t bytes,
                        const char *const *options, attnc_tell *tell, void *user)
 {
-    const Call c = { path, text, options, tell, user };
+    const Call c = { path, text, options, tell, user, NULL };
     return open_with(m,
                      (CallersWeights){ .name = weights ? "weights in memory"
                                                        : NULL,
@@ -311,7 +292,7 @@ int attnc_open_reader(attnc_model **m, const char *path, const char *text,
                       attnc_read *read, void *source,
                       const char *const *options, attnc_tell *tell, void *user)
 {
-    const Call c = { path, text, options, tell, user };
+    const Call c = { path, text, options, tell, user, NULL };
     return open_with(m,
                      (CallersWeights){ .name = read ? "weights of the caller"
                                                     : NULL,

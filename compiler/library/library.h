@@ -8,6 +8,7 @@
 #define ATTNC_LIBRARY_H
 
 #include "library/attnc.h"
+#include "base/console.h"
 #include "cli/options/options.h"
 
 typedef struct {      /* weights that replace those of the spec */
@@ -64,18 +65,12 @@ typedef struct { /* the arguments that all functions have which compile */
     const char *const *options;
     attnc_tell *tell;
     void *user;
+    const struct attnc_streams *streams; /* of a command; NULL: it is none */
 } Call;
 /* Calls what(with), which may call fail(), while the functions of the compiler
  * give their messages to the call's function. Calls of several threads wait for
  * each other. Returns a code. */
 int library_call(const Call *c, void (*what)(void *with), void *with);
-/* Calls attempt(), with "C" as the locale of this thread, because strtod() and
- * printf() read and write numbers as the locale says. */
-int library_attempt(void (*what)(void *with), void *with);
-/* Switch to the locale that this thread has outside the library before a call
- * of the caller's function, and back after it. */
-void library_leave(void);
-void library_return(void);
 /* Returns the options of a call, parsed as those of a command. Ends the attempt
  * if one is invalid. */
 Options *library_options(Arena *a, int command, const char *const *words);
@@ -95,6 +90,47 @@ bool option_is(const Option *row, const char *name);
  * `is` selects. `where` names the function in the message. */
 void library_takes(const Options *o, int command, bool is(const Option *row),
                    const char *where);
+
+/* ---- library_text.c ---- */
+
+/* Calls what(with) while the guard refuses outputs that would replace an
+ * input. */
+void library_guarded(void what(void *with), void *with);
+/* Returns the index of a command that attnc_command() runs or, unless `files`
+ * is set, attnc_report(), and sets *print. `where` names the function in the
+ * message if there is no such command. */
+int library_command(const char *name, bool files, const char *where,
+                    PrintReport **print);
+
+/* ---- library_console.c ---- */
+
+/* Calls attempt(), with "C" as the locale of this thread, because strtod() and
+ * printf() read and write numbers as the locale says. */
+int library_attempt(void (*what)(void *with), void *with);
+/* Switch to the locale that this thread has outside the library before a call
+ * of the caller's function, and back after it. */
+void library_leave(void);
+void library_return(void);
+/* Gives a message to the caller's function, if there is one. */
+void library_tell(const Call *c, const struct attnc_message *message);
+/* Opens a stream that gives its text to the caller's attnc_tell, and makes it
+ * the thread's console_log(). Returns false if memory runs out. */
+bool library_open_log(const Call *c);
+void library_close_log(void);
+
+typedef struct { /* what a command prints on stdout */
+    const Call *call;
+    Output *file; /* gets the text instead of the caller; NULL: none */
+    Fault why;    /* text was lost */
+    char buffer[4096];
+    FILE *stream;
+    Console before;
+} CommandOutput;
+/* Makes it the thread's console_out(), and stdout's outputs. Returns false if
+ * memory runs out. */
+bool library_open_output(CommandOutput *o);
+/* Returns false and sets o->why if text was lost. */
+bool library_close_output(CommandOutput *o);
 
 /* ---- library_room.c ---- */
 

@@ -129,7 +129,7 @@ int attnc_attention(const struct attnc_maps **out, attnc_model *m,
                     const char *text, const char *const *options,
                     attnc_tell *tell, void *user)
 {
-    const Call c = { m->facts.name, NULL, options, tell, user };
+    const Call c = { m->facts.name, NULL, options, tell, user, NULL };
     Attending w = { .call = &c, .m = m, .text = text ? text : "" };
     *out = NULL;
     int code = library_call(&c, open_unfused, &w);
@@ -162,7 +162,7 @@ int attnc_maps_svg(const struct attnc_maps *maps, const char **svg,
                    attnc_tell *tell, void *user)
 {
     Maps *x = (Maps *)(uintptr_t)maps;
-    const Call c = { "the picture", NULL, NULL, tell, user };
+    const Call c = { "the picture", NULL, NULL, tell, user, NULL };
     const int code = x->svg ? ATTNC_DONE : library_call(&c, draw, x);
     *svg = x->svg;
     return code;

@@ -49,25 +49,26 @@ static void compile_files(void *with)
         end_attempt(code);
 }
 
-/* The guard refuses outputs that would replace an input. */
-static void guarded(void what(void *with), void *with)
+void library_guarded(void what(void *with), void *with)
 {
     guard_begin();
     const int code = attempt(what, with);
+    /* an output that is an input counts as usage, whoever reports it */
+    const bool refused = code == ExitInput && guard_refused();
     guard_end();
     if (code)
-        end_attempt(code);
+        end_attempt(refused ? ExitUsage : code);
 }
 
 static void compile_guarded(void *with)
 {
-    guarded(compile_files, with);
+    library_guarded(compile_files, with);
 }
 
 int attnc_compile(const char *path, const char *text,
                   const char *const *options, attnc_tell *tell, void *user)
 {
-    const Call c = { path, text, options, tell, user };
+    const Call c = { path, text, options, tell, user, NULL };
     TextWork w = { .call = &c, .where = "attnc_compile()" };
     return library_call(&c, compile_guarded, &w);
 }
@@ -132,7 +133,7 @@ int attnc_compile_files(const char *path, const char *text,
                         const char *const *options, attnc_take_file *take,
                         void *taker, attnc_tell *tell, void *user)
 {
-    const Call c = { path, text, options, tell, user };
+    const Call c = { path, text, options, tell, user, NULL };
     TextWork w = { .call = &c,
                    .where = "attnc_compile_files()",
                    .take = take,
@@ -141,29 +142,26 @@ int attnc_compile_files(const char *path, const char *text,
 }
 
 /* ---- reports ---- */
-static const struct {
-    int command;
-    PrintReport *print;
-} reports[] = {
-    { NthBench, bench_report }, { NthCompare, compare_report },
-    { NthGraph, graph_report }, { NthPlan, plan_report },
-    { NthSweep, sweep_report }, { NthTune, tune_report },
-};
-enum { Reports = sizeof reports / sizeof *reports };
-
-static int find_report(const char *name)
+int library_command(const char *name, bool files, const char *where,
+                    PrintReport **print)
 {
+    static PrintReport *const reports[Commands] = {
+#define REPORT(word, id, ...) [Nth##id] = word##_report,
+#include "cli/options/commands.h"
+    };
     const int command = (int)(command_find(name) - commands);
     char list[128] = "";
     size_t n = 0;
-    for (int i = 0; i < Reports; i++) {
-        if (reports[i].command == command)
+    for (int i = 0; i < Commands; i++) {
+        if (!reports[i] || (i == NthCompile && !files))
+            continue;
+        *print = reports[i];
+        if (i == command)
             return i;
-        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "",
-                              commands[reports[i].command].name);
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "",
+                              commands[i].name);
     }
-    fail(ExitUsage, "attnc_report(): %s is no report: name one of %s", name,
-         list);
+    fail(ExitUsage, "%s: %s is not one of %s", where, name, list);
 }
 
 static bool reports_take(const Option *row)
@@ -192,7 +190,9 @@ static void write_report(void *with)
 {
     const TextWork *w = with;
     Arena *a = arena_new();
-    const int which = find_report(w->where), command = reports[which].command;
+    PrintReport *print;
+    const int command = library_command(w->where, false, "attnc_report()",
+                                        &print);
     Options *o = library_options(a, command, w->call->options);
     library_takes(o, command, reports_take, w->where);
     o->model.spec = w->call->path;
@@ -200,7 +200,7 @@ static void write_report(void *with)
         o->specs.at[0] = w->call->path;
     o->model.text.text = library_source(a, w->call);
     refuse_streams(o, w->call->text, command != NthGraph && command != NthPlan);
-    const int code = report_text(w->out, reports[which].print, o);
+    const int code = report_text(w->out, print, o);
     arena_free(a);
     if (code)
         end_attempt(code);
@@ -208,14 +208,14 @@ static void write_report(void *with)
 
 static void write_report_guarded(void *with)
 {
-    guarded(write_report, with);
+    library_guarded(write_report, with);
 }
 
 int attnc_report(char **out, const char *report, const char *path,
                  const char *text, const char *const *options, attnc_tell *tell,
                  void *user)
 {
-    const Call c = { path, text, options, tell, user };
+    const Call c = { path, text, options, tell, user, NULL };
     TextWork w = { .call = &c, .where = report, .out = out };
     *out = NULL;
     return library_call(&c, write_report_guarded, &w);

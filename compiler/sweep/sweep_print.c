@@ -1,8 +1,8 @@
 /* sweep_print.c: prints a sweep as a text or Markdown table. CSV and JSON have
  * the same numbers, with all digits. */
-#define _POSIX_C_SOURCE 200809L /* fileno */
 #include <string.h>
 
+#include "base/console.h"
 #include "base/table.h"
 #include "base/terminal.h"
 #include "base/strings.h"
@@ -239,7 +239,7 @@ static void put_live(Sweep *s, const Row *r)
 void live_head(Sweep *s)
 {
     const bool table = s->options->format == BenchTable;
-    if (!table || !terminal_rewrites(fileno(s->out)))
+    if (!table || !terminal_rewrites(console_shown(s->out)))
         return;
     s->live = arena_alloc(s->arena, sizeof *s->live);
     s->live->table = new_table(s, s->out, false);
@@ -259,7 +259,7 @@ void live_row(Sweep *s, const Row *r)
  * that the report replaces them. */
 void live_end(Sweep *s)
 {
-    const int rows = s->live ? terminal_lines(fileno(s->out)) : 0;
+    const int rows = s->live ? terminal_lines(console_shown(s->out)) : 0;
     if (!s->live)
         return;
     terminal_clear();

@@ -1,4 +1,5 @@
 /* tune_progress.c: prints the progress of a tuning on stderr. */
+#include "base/console.h"
 #include "base/progress.h"
 #include "base/strings.h"
 #include "tune/tuner.h"
@@ -56,11 +57,10 @@ static void end_line(Arena *a, const TuneReport *r, const TuneTask *t)
     const Candidate *best = task_best(t);
     const char *tiling = best ? tiling_text(a, &best->tiling) : "", *of;
     const char *count = count_text(a, r, t, &of), *state = task_state(t);
-    fprintf(stderr, "attnc: tune %s%s: %s%s%s%s%s\n", count,
+    fprintf(console_log(), "attnc: tune %s%s: %s%s%s%s%s\n", count,
             task_text(a, &t->task->key), state ? state : "found",
             *tiling ? ", " : "", tiling,
             t->reused || t->incumbent == 0 ? "" : best_text(a, ", ", t), of);
-    fflush(stderr);
 }
 
 void tune_progress(Progress *p, double done)

@@ -160,12 +160,26 @@ static bool cannot_write(Output *o, Fault *why)
     return false;
 }
 
+/* instead of stdout; take NULL: stdout itself */
+static _Thread_local struct {
+    OutputTake *take;
+    void *with;
+} taker;
+
+void output_stdout_to(OutputTake *take, void *with)
+{
+    taker.take = take;
+    taker.with = with;
+}
+
 /* Opens a stream. If the path names a descriptor, it is duplicated, so that
  * closing the Output leaves it open. For stdout, flushes earlier text first. */
 static bool open_stream(Output *o, const char *path, Fault *why)
 {
     const int fd = attn_descriptor(path);
     snprintf(o->path, sizeof o->path, "%s", path);
+    if (fd == STDOUT_FILENO && taker.take)
+        return true;
     if (fd == STDOUT_FILENO && !stream_flush(stdout, why))
         return false;
     o->fd = fd < 0 ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
@@ -263,6 +277,8 @@ static void begin_writing(const Output *o)
 bool output_write(Output *o, const void *data, size_t n, Fault *why)
 {
     const char *from = data;
+    if (o->fd < 0 && taker.take)
+        return taker.take(taker.with, data, n) || cannot_write(o, why);
     while (n > 0) {
         ssize_t done = write(o->fd, from, n < Large ? n : Large);
         if (done == Large)
@@ -328,7 +344,7 @@ bool output_commit(Output *o, Fault *why)
         return cannot_write(o, why);
     int fd = o->fd;
     o->fd = -1;
-    if (close(fd) != 0)
+    if (fd >= 0 && close(fd) != 0)
         return cannot_write(o, why);
     if (!file)
         return true;

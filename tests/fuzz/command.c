@@ -24,9 +24,9 @@ enum { MostWords = 24, MostFiles = 16 };
 
 int attnc_main(int argc, char **argv); /* main.c's */
 int __wrap_cmd_verify(const Options *o);
-int __wrap_cmd_bench(const Options *o);
-int __wrap_cmd_tune(const Options *o);
-int __wrap_cmd_sweep(const Options *o);
+PrintReport __wrap_bench_report;
+PrintReport __wrap_tune_report;
+PrintReport __wrap_sweep_report;
 void __wrap_machine_measure(Machine *m, const Target *t, int threads,
                             double seconds);
 
@@ -35,19 +35,22 @@ int __wrap_cmd_verify(const Options *o)
     return o->model.spec ? ExitDone : ExitUsage;
 }
 
-int __wrap_cmd_bench(const Options *o)
+int __wrap_bench_report(const Options *o, FILE *out)
 {
+    (void)out;
     return o->model.spec ? ExitDone : ExitUsage;
 }
 
-int __wrap_cmd_sweep(const Options *o)
+int __wrap_sweep_report(const Options *o, FILE *out)
 {
+    (void)out;
     (void)o;
     return ExitDone;
 }
 
-int __wrap_cmd_tune(const Options *o)
+int __wrap_tune_report(const Options *o, FILE *out)
 {
+    (void)out;
     return o->model.spec ? ExitDone : ExitUsage;
 }
 

@@ -153,8 +153,8 @@ static void test_reports_refused(void **state)
                                   "the picture by --svg=FILE";
     (void)state;
     refused("watch", NULL, ATTNC_USAGE,
-            "attnc_report(): watch is no report: name one of bench, compare, "
-            "graph, plan, sweep, tune");
+            "attnc_report(): watch is not one of graph, plan, bench, sweep, "
+            "compare, tune");
     refused("sweeep", NULL, ATTNC_USAGE,
             "unknown command 'sweeep': did you mean sweep?");
     refused("graph", WORDS("--explain"), ATTNC_USAGE,

@@ -1,5 +1,5 @@
-# faults.awk: prints the facts that break a rule: arrows up, arrows to a header
-# that is another room's own, circles in a room, two files or two static
+# faults.awk: prints the facts that break a rule: arrows up, arrows out of a
+# room of NARROW, arrows to a header that is another room's own, circles in a room, two files or two static
 # functions of a room with one name. A circle of rooms has an arrow that goes up.
 function room(file) {
     sub(/^compiler\//, "", file)
@@ -55,7 +55,29 @@ function circle(file,   i, j, n, in_it, names) {
                 print "    " why[in_it[i], in_it[j]]
 }
 
+# True unless `from` is in a room of NARROW, which may use only what stands there:
+# a room, or a header and the functions whose names begin with its name.
+function allowed(from, to, how,   i, n, use, header) {
+    if (!((from = room(from)) in narrowed) || from == room(to))
+        return 1
+    n = split(narrowed[from], use, " ")
+    for (i = 1; i <= n; i++) {
+        header = base(use[i])
+        sub(/[.]h$/, "", header)
+        if (use[i] == room(to) || to == "compiler/" use[i] ||
+            use[i] ~ /[.]h$/ && room(to) == room(use[i]) &&
+            how ~ (" uses " header "_"))
+            return 1
+    }
+    return 0
+}
+
 BEGIN {
+    n = split(narrow, order, " ")
+    for (i = 1; i <= n; i++) {
+        split(order[i], part, ":")
+        narrowed[part[1]] = narrowed[part[1]] " " part[2]
+    }
     n = split(rooms, order, " ")
     for (i = 1; i <= n; i++)
         level[order[i]] = i
@@ -97,6 +119,8 @@ END {
         how = substr(line[l], length(part[1] from to) + 4)
         if (level[room(from)] < level[room(to)])
             print how ": " room(to) " is above " room(from)
+        else if (!allowed(from, to, how))
+            print how ": " room(from) " may use only" narrowed[room(from)]
         else if (room(from) != room(to)) {
             if (to ~ /[.]h$/ && !(to in public))
                 print how ": it is " room(to) "'s own"

@@ -6,7 +6,7 @@
 static void tell(void *user, const struct attnc_message *m)
 {
     (void)user;
-    if (m->severity == ATTNC_SEVERITY_PROGRESS)
+    if (m->severity > ATTNC_SEVERITY_NOTE)
         return;
     if (m->file)
         fprintf(stderr, "%s:%d:%d: ", m->file, m->line, m->column);

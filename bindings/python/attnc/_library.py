@@ -14,7 +14,9 @@ VERSION = "0.1"  # of the C functions that this package calls
 
 class CMessage(Structure):
     _fields_ = [("severity", c_int), ("line", c_int), ("column", c_int),
-                ("file", c_char_p), ("text", c_char_p), ("done", c_double)]
+                ("file", c_char_p), ("text", c_char_p), ("done", c_double),
+                ("seconds", c_double), ("left", c_double),
+                ("source", c_void_p), ("source_bytes", c_int64)]
 
 
 class CFacts(Structure):

@@ -13,7 +13,7 @@ from attnc import _process
 from attnc._library import LIB, Tell
 from attnc.errors import Message, Warning, error_of
 
-_SEVERITIES = ("error", "error", "warning", "note", "progress")
+_SEVERITIES = ("error", "error", "warning", "note", "progress", "text")
 
 Progress = Callable[[float, str], None]
 
@@ -137,7 +137,8 @@ def _report(messages: list[Message]) -> list[Message]:
             warn(text)
         elif group[0].severity == "note":
             import logging  # here, because it takes long to import
-            logging.getLogger("attnc").info("%s", group[0].text)
+            logging.getLogger("attnc").info(
+                "%s", "\n".join(m.text for m in group))
     return [m for g in groups if g[0].severity == "error" for m in g]
 
 
@@ -151,7 +152,10 @@ class _Listener:
 
     def tell(self, _: Any, message: Any) -> None:
         m = _heard(message)
-        if m.severity != "progress":
+        if m.severity == "text":  # such as the messages of a C compiler
+            self.heard += [Message("note", line)
+                           for line in m.text.splitlines()]
+        elif m.severity != "progress":
             self.heard.append(m)
         elif self._progress and not self.failed:
             try:

@@ -19,8 +19,3 @@ int bench_report(const Options *o, FILE *out)
     engine_close(&e);
     return done;
 }
-
-int cmd_bench(const Options *o)
-{
-    return bench_report(o, stdout);
-}

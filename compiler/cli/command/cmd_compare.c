@@ -56,8 +56,3 @@ int compare_report(const Options *o, FILE *out)
     arena_free(a);
     return code;
 }
-
-int cmd_compare(const Options *o)
-{
-    return compare_report(o, stdout);
-}

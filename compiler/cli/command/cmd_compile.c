@@ -549,9 +549,10 @@ static int kinds_of(const Options *o)
     return o->kinds ? o->kinds : 1 << EmitC;
 }
 
-int cmd_compile(const Options *given)
+int compile_report(const Options *o, FILE *out)
 {
-    return compile_model(given, true);
+    (void)out; /* C text goes to the file of -o, also if that is stdout */
+    return compile_model(o, true);
 }
 
 int compile_model(const Options *given, bool reports)

@@ -1,5 +1,6 @@
 /* cmd_graph.c: attnc graph. Prints the graph of a model as text, JSON, dot or
  * SVG. */
+#include "base/console.h"
 #include "draw/graph_picture.h"
 #include "cli/options/options.h"
 
@@ -19,7 +20,7 @@ static int print_stages(Engine *e, EngineOptions options, FILE *out)
         names[i] = passes[i].name;
     EngineOptions first = options;
     first.passes = (PassOptions){ .nskip = 0 };
-    int code = engine_graph(e, &first, stderr);
+    int code = engine_graph(e, &first, console_log());
     if (code)
         return code;
     fprintf(out, "built:\n%s", print_graph(e->arena, e->unfused, GraphText));
@@ -55,7 +56,7 @@ int graph_report(const Options *o, FILE *out)
     const EngineOptions options = engine_options(CmdGraph, &o->model, NULL);
     const bool text = o->format == PrintText;
     /* what --explain and --dump print is not in a file that -o names */
-    FILE *log = !text ? stderr : o->output ? stdout : out;
+    FILE *log = !text ? console_log() : o->output ? console_out() : out;
     Engine e = { .arena = NULL };
     int code;
     if (o->list_passes)
@@ -72,9 +73,4 @@ int graph_report(const Options *o, FILE *out)
     }
     engine_close(&e);
     return code;
-}
-
-int cmd_graph(const Options *o)
-{
-    return report_to_file(graph_report, o, o->output);
 }

@@ -122,7 +122,7 @@ static int compile_spec(const Options *o, const char *spec)
         .max_input = -1,
         .max_output = -1
     };
-    return cmd_compile(&compile);
+    return compile_model(&compile, true);
 }
 
 static int import_spec(const Options *o)

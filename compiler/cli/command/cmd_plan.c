@@ -35,8 +35,3 @@ int plan_report(const Options *o, FILE *out)
     engine_close(&e);
     return code;
 }
-
-int cmd_plan(const Options *o)
-{
-    return report_to_file(plan_report, o, o->output);
-}

@@ -47,8 +47,3 @@ int sweep_report(const Options *o, FILE *out)
     arena_free(a);
     return code;
 }
-
-int cmd_sweep(const Options *o)
-{
-    return sweep_report(o, stdout);
-}

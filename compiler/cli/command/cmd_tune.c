@@ -23,8 +23,3 @@ int tune_report(const Options *o, FILE *out)
     arena_free(a);
     return code;
 }
-
-int cmd_tune(const Options *o)
-{
-    return tune_report(o, stdout);
-}

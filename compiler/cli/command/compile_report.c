@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/console.h"
 #include "base/strings.h"
 #include "cli/command/compile.h"
 
@@ -61,7 +62,7 @@ static void say_files(const Written *w)
                              ? bytes_text(w->e->arena, (double)s.st_size, false,
                                           2)
                              : "";
-        fprintf(stderr, "%s %-*s  %7s\n", i ? "     " : "wrote", width,
+        fprintf(console_log(), "%s %-*s  %7s\n", i ? "     " : "wrote", width,
                 plain_text(w->e->arena, files[i]), size);
     }
 }
@@ -220,8 +221,8 @@ static void say_run(const Written *w, const char *program)
     const char *start = ranks > 1
                           ? arena_printf(a, "mpirun -n %lld ", (long long)ranks)
                           : "";
-    fprintf(stderr, "run:   %s%s%s%s%s%s%s%s\n", ask, *ask ? " | " : "", start,
-            program_word(a, program), outside ? " " : "",
+    fprintf(console_log(), "run:   %s%s%s%s%s%s%s%s\n", ask, *ask ? " | " : "",
+            start, program_word(a, program), outside ? " " : "",
             outside ? path_word(a, w->weights) : "",
             target_foreign(t) ? "  # on " : "",
             target_foreign(t) ? t->triple : "");
@@ -234,13 +235,13 @@ void report_written(const Written *w)
         return;
     say_files(w);
     if (!program && w->path[EmitC]) {
-        fprintf(stderr, "build: %s\n", build_command(w));
+        fprintf(console_log(), "build: %s\n", build_command(w));
         program = w->has_main ? w->program : NULL;
     }
     if (program && (w->weights || w->inside))
         say_run(w, program);
     else if (!program && !w->path[EmitC])
-        fprintf(stderr, "use:   %s, and link %s -lm\n",
+        fprintf(console_log(), "use:   %s, and link %s -lm\n",
                 plain_text(w->e->arena, w->header),
                 plain_text(w->e->arena, w->path[EmitObj] ? w->path[EmitObj]
                                                          : w->path[EmitSo]));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/console.h"
 #include "base/strings.h"
 #include "cli/command/compile.h"
 #include "emit/text/embedded.h"
@@ -80,7 +81,7 @@ static void report_wheel(Arena *a, const char *path)
 {
     struct stat s;
     const double bytes = stat(path, &s) == 0 ? (double)s.st_size : 0.0;
-    fprintf(stderr, "wrote %s  %s\nuse:   pip install %s\n",
+    fprintf(console_log(), "wrote %s  %s\nuse:   pip install %s\n",
             plain_text(a, path), bytes_text(a, bytes, false, 2),
             plain_text(a, path));
 }

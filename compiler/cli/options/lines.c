@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/console.h"
 #include "base/put_json.h"
 #include "cli/options/lines.h"
 
@@ -31,7 +32,7 @@ static bool read_byte(char *to)
 {
     ssize_t n;
     do
-        n = read(STDIN_FILENO, to, 1);
+        n = read(console_in(), to, 1);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         fail(ExitIO, "cannot read stdin: %s", strerror(errno));
@@ -46,6 +47,9 @@ Document stdin_document(Arena *a)
     Source *src = arena_alloc(a, sizeof *src);
     Document d = { .text = src };
     int line = 0; /* offset of the current line */
+    if (console_in() < 0)
+        fail(ExitUsage, "-: the library does not read stdin: give the text of "
+                        "the spec");
     for (char c; b.n <= LongestDocument && !d.ended && read_byte(&c);) {
         buffer_add(&b, &c, 1);
         if (c != '\n')
@@ -172,7 +176,7 @@ int need_vocabularies(const Spec *s, bool ids, bool rows)
 
 FILE *beside(const char *file, FILE *out)
 {
-    return is_stdout(file) ? stderr : out;
+    return is_stdout(file) ? console_log() : out;
 }
 
 void flush_answers(FILE *to)

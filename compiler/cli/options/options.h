@@ -221,16 +221,12 @@ const char *generation_option(const Options *o);
 int run_input(const Options *o);
 int run_attention(const Options *o);
 
-/* The library calls these functions too. All return an exit code. */
+/* The library calls these functions. All return an exit code. */
 
-/* Prints the report of a command on `out`. */
-typedef int PrintReport(const Options *o, FILE *out);
-PrintReport bench_report, compare_report, graph_report, plan_report,
-    sweep_report, tune_report;
 /* report_file.c: sets *text to the report, in memory of malloc(). After an
  * error, it is NULL. */
 int report_text(char **text, PrintReport *print, const Options *o);
-/* The same to a file; NULL or "-": to stdout. */
+/* The same to a file; NULL or "-": to console_out(). */
 int report_to_file(PrintReport *print, const Options *o, const char *path);
 /* Writes the files of attnc compile, and lists them on stderr if `reports` is
  * true. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/console.h"
 #include "cli/options/options.h"
 
 static int report_begin(Output *o, const char *path)
@@ -22,10 +23,9 @@ static int report_begin(Output *o, const char *path)
     return ExitDone;
 }
 
-static int report_end(Output *o, int code)
+int report_end(Output *o, bool well, int code)
 {
     Fault why;
-    const bool well = fflush(stdout) == 0 && !ferror(stdout);
     const bool some = lseek(o->fd, 0, SEEK_CUR) > 0; /* the answers to valid
                                                       * lines */
     if (!well)
@@ -34,7 +34,6 @@ static int report_end(Output *o, int code)
         output_cancel(o);
     else if (output_commit_changed(o, &why))
         return code;
-    clearerr(stdout);
     return code > ExitNegative ? code : report_fault(&why);
 }
 
@@ -46,7 +45,11 @@ int report_print(const char *path, int print(const void *options),
     if (code)
         return code;
     code = print(options);
-    return path ? report_end(&to, code) : code;
+    if (!path)
+        return code;
+    const bool well = fflush(stdout) == 0 && !ferror(stdout);
+    clearerr(stdout);
+    return report_end(&to, well, code);
 }
 
 /* ---- in memory ---- */
@@ -85,7 +88,7 @@ int report_to_file(PrintReport *print, const Options *o, const char *path)
     char *text;
     Fault why;
     if (!path || is_stdout(path))
-        return print(o, stdout);
+        return print(o, console_out());
     int code = report_text(&text, print, o);
     if (!code && !write_file(path, text, strlen(text), &why))
         code = report_fault(&why);
