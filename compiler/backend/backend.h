@@ -134,6 +134,8 @@ const char *const *cc_command(Arena *a, const CcOptions *o, CcKind kind,
                               const char *output);
 /* Returns the command line without input and output, as one text. */
 const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind);
+/* Joins the words of argv; `quoted` puts each in double quotes. */
+const char *cc_words(Arena *a, const char *const *argv, bool quoted);
 
 /* ---- cross.c ---- */
 

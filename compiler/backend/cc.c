@@ -106,8 +106,7 @@ static int base_args(Arena *a, const CcOptions *o, CcKind kind,
     return n;
 }
 
-/* Joins the words of argv; `quoted` puts each in double quotes. */
-static const char *join(Arena *a, const char *const *argv, bool quoted)
+const char *cc_words(Arena *a, const char *const *argv, bool quoted)
 {
     const char *line = "", *mark = quoted ? "\"" : "";
     for (; *argv; argv++)
@@ -120,7 +119,7 @@ const char *cc_flags(Arena *a, const CcOptions *o, CcKind kind)
 {
     const char *argv[MaxArgs];
     base_args(a, o, kind, argv);
-    return join(a, argv, false);
+    return cc_words(a, argv, false);
 }
 
 /* Returns the path in a form that compilers do not read as an option ('-x') or
@@ -189,7 +188,7 @@ static bool run_compiler(Arena *a, const CcOptions *o, const char **argv,
     Fault first = *why;
     show_tail(s.tail);
     return fault(why, first.code, "%s; the command was: %s", first.text,
-                 join(a, argv, false));
+                 cc_words(a, argv, false));
 }
 
 /* Opens the compiler's result. The descriptor from output_open() is useless,
@@ -250,7 +249,7 @@ bool cc_compile(Arena *a, const CcOptions *o, CcKind kind, CText text,
     const char *argv[MaxArgs];
     if (o->print) {
         compile_args(a, o, kind, output, argv);
-        fprintf(console_log(), "%s\n", join(a, argv, true));
+        fprintf(console_log(), "%s\n", cc_words(a, argv, true));
         return true;
     }
     if (is_stream(output))

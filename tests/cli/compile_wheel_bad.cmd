@@ -6,3 +6,5 @@
 2 compile tests/cli/small.yaml --emit=wheel --save-temps
 2 compile tests/cli/small.yaml --emit=wheel -o -
 2 compile tests/cli/small.yaml --emit=wheel --march=wasm32
+2 compile tests/cli/small.yaml -o model.whl
+2 compile tests/cli/small.yaml --emit=wheel -o model.whl

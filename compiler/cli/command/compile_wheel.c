@@ -15,6 +15,11 @@ enum { Wheel = 1 << EmitWheel, Minutes = 10 };
 
 void look_at_wheel(const Options *o)
 {
+    if (o->output && ends_in(o->output, ".whl"))
+        fail(ExitUsage,
+             "-o %s: pip reads the name of a wheel, so attnc gives "
+             "it: --emit=wheel -o FOLDER",
+             quote(o->output));
     if (o->kinds & Wheel
         && (o->kinds != Wheel || o->parts || o->freestanding || o->save_temps
             || is_stream(o->output)))
@@ -31,9 +36,9 @@ static bool write_script(Arena *a, const char *folder, const char *name,
     return write_file(arena_printf(a, "%s/%s", folder, name), text, n, why);
 }
 
-/* Runs the script. Sets *name to the file name of the wheel, which is in the
- * folder. */
-static bool pack(Arena *a, const char *python, const char *folder,
+/* Runs the script, or prints the command if `prints` is set. Sets *name to the
+ * file name of the wheel, which is in the folder. */
+static bool pack(Arena *a, const char *python, const char *folder, bool prints,
                  const char **name, Fault *why)
 {
     static const char script[] = "_model_wheel.py";
@@ -42,6 +47,10 @@ static bool pack(Arena *a, const char *python, const char *folder,
         folder, ATTNC_VERSION, NULL
     };
     SpawnJob job = { .argv = argv };
+    if (prints) {
+        fprintf(console_log(), "%s\n", cc_words(a, argv, true));
+        return true;
+    }
     if (!write_script(a, folder, script, why)
         || !write_script(a, folder, "_ids.py", why))
         return false;
@@ -109,9 +118,11 @@ static void compile_and_pack(void *with)
     const int code = w->compile(&files, false);
     if (code)
         end_attempt(code);
-    if (w->o->print_commands)
+    const bool prints = w->o->print_commands;
+    const bool packed = pack(a, w->python, w->temp.path, prints, &name, &why);
+    if (packed && prints)
         return;
-    if (pack(a, w->python, w->temp.path, &name, &why))
+    if (packed)
         path = deliver(a, w->temp.path, name, folder, &why);
     if (!path)
         end_attempt(report_fault(&why));
