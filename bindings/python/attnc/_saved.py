@@ -184,7 +184,7 @@ def saved(path: str | os.PathLike[str] | None, options: Mapping[str, Any],
     found = kept(options, lambda x: f"files/{more.file(Path(x))}")
     if isinstance(weights, Mapping):
         weights = _arrays.safetensors(weights)
-    elif hasattr(weights, "read"):
+    elif weights is not None and hasattr(weights, "read"):
         weights.seek(0)
         weights = weights.read()
     if isinstance(weights, (bytes, bytearray, memoryview)):
