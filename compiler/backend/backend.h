@@ -23,10 +23,11 @@
 void interrupt_watch(void);
 bool interrupted(void);
 void interrupt_end(void);
-void interrupts_off(void); /* from now on, signals are left alone, and only
-                            * interrupt_ask() interrupts */
-void interrupts_on(void);  /* in a child of fork(): undoes interrupts_off() */
-void interrupt_ask(void);  /* safe in signal handlers and from any thread */
+void interrupt_unwind(void); /* ends the pairs that a failed attempt left */
+void interrupts_off(void);   /* from now on, signals are left alone, and only
+                              * interrupt_ask() interrupts */
+void interrupts_on(void);    /* in a child of fork(): undoes interrupts_off() */
+void interrupt_ask(void);    /* safe in signal handlers and from any thread */
 void interrupt_takes(int64_t group);
 void interrupt_leaves(int64_t group);
 /* Prepares a process just forked by `parent`. The process gets its own process

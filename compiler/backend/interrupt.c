@@ -86,6 +86,14 @@ void interrupt_end(void)
         raise(watch.stop);
 }
 
+void interrupt_unwind(void)
+{
+    if (watch.depth == 0)
+        return;
+    watch.depth = 1;
+    interrupt_end();
+}
+
 void interrupt_takes(int64_t group)
 {
     for (int i = 0; i < MostGroups; i++)

@@ -92,6 +92,7 @@ int library_call(const Call *c, void (*what)(void *with), void *with)
     else
         code = report_fault(&(Fault){ ExitResource, "out of memory" });
     library_close_log();
+    interrupt_unwind();
     progress_off();
     Fault unused;
     outputs_release(false, &unused); /* of an attempt that ended */

@@ -129,10 +129,13 @@ static int take_file(void *taker, const char *name, const void *bytes,
 /* The same for a compilation to files, and reports. */
 static int compile_once(const char *path, const char *text, Heard *heard)
 {
-    char c[100];
+    char c[100], to[100];
     snprintf(c, sizeof c, "%s/w.c", scratch);
+    snprintf(to, sizeof to, "%s/plan", scratch);
     const char *const options[] = { "-o", c, "--embed", "--seed=1", NULL };
     static const char *const predict[] = { "--predict", "--vary=N=1,2", NULL };
+    const char *const command[] = { "plan", "models/attention.yaml", "-o", to,
+                                    NULL };
     char *graph = NULL, *plan = NULL, *sweep = NULL;
     int code = attnc_report(&graph, "graph", path, text, NULL, hear, heard);
     if (!code)
@@ -144,6 +147,8 @@ static int compile_once(const char *path, const char *text, Heard *heard)
                                    heard);
     if (!code)
         code = attnc_report(&sweep, "sweep", path, text, predict, hear, heard);
+    if (!code)
+        code = attnc_command(command, NULL, hear, heard);
     attnc_free(sweep);
     attnc_free(graph);
     attnc_free(plan);
@@ -240,7 +245,7 @@ static void test_each_allocation(void **state)
     fail_each(call_once, "models/g2p-en/g2p-en.yaml", NULL, true);
     fail_each(call_once, "tests/cli/chat.yaml", NULL, true);
     fail_each(attend_once, "tests/cli/chat.yaml", NULL, true);
-    assert_int_equal(scratch_empty(), 2);
+    assert_int_equal(scratch_empty(), 3);
 #endif
 }
 
@@ -271,7 +276,7 @@ static void test_nothing_else(void **state)
     assert_int_equal(code | compiled, ATTNC_DONE);
     assert_int_equal(wrong, ATTNC_IO);
     assert_int_equal(heard.n, 1);
-    assert_int_equal(scratch_empty(), 2);
+    assert_int_equal(scratch_empty(), 3);
     for (int i = 0; i < Signals; i++) {
         sigaction(signal[i], NULL, &act);
         assert_true(act.sa_handler == before[i].sa_handler);
