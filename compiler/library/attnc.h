@@ -216,9 +216,9 @@ ATTNC_API int attnc_report(char **out, const char *report, const char *path,
 ATTNC_API void attnc_free(void *memory); /* NULL: does nothing */
 
 /* Receives n bytes of what a command prints on stdout, as it prints them; no
- * NUL ends them. If it returns another value than 0, the text is lost, and the
- * call fails with ATTNC_IO when the command has ended. It must not call the
- * library. */
+ * NUL ends them. If it returns another value than 0, all text from there on is
+ * lost, and the call fails with ATTNC_IO when the command has ended. It must
+ * not call the library. */
 typedef int attnc_take_output(void *taker, const char *text, int64_t n);
 struct attnc_streams {      /* of a command */
     attnc_take_output *out; /* NULL: the text is not wanted */

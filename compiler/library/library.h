@@ -126,8 +126,8 @@ typedef struct { /* what a command prints on stdout */
     FILE *stream;
     Console before;
 } CommandOutput;
-/* Makes it the thread's console_out(), and stdout's outputs. Returns false if
- * memory runs out. */
+/* Makes it the thread's console_out(), and stdout's outputs. Returns false and
+ * sets o->why if memory runs out. */
 bool library_open_output(CommandOutput *o);
 /* Returns false and sets o->why if text was lost. */
 bool library_close_output(CommandOutput *o);

@@ -23,10 +23,9 @@ static void print_command(void *with)
 static int run_command(CommandWork *w)
 {
     CommandOutput *out = &w->out;
-    if (!library_open_output(out))
-        return report_fault(&(Fault){ ExitResource, "out of memory" });
-    const int code = attempt(print_command, w);
-    const bool whole = library_close_output(out);
+    const bool open = library_open_output(out);
+    const int code = open ? attempt(print_command, w) : ExitDone;
+    const bool whole = open && library_close_output(out);
     if (whole)
         return out->file ? report_end(out->file, true, code) : code;
     if (out->file)

@@ -86,6 +86,8 @@ static bool give_output(void *with, const void *text, size_t n)
 {
     CommandOutput *o = with;
     const struct attnc_streams *to = o->call->streams;
+    if (o->why.code) /* the function is not called again */
+        return false;
     if (o->file)
         return output_write(o->file, text, n, &o->why);
     if (!to->out)
@@ -110,7 +112,7 @@ bool library_open_output(CommandOutput *o)
     o->stream = fopencookie(o, "w",
                             (cookie_io_functions_t){ .write = write_output });
     if (!o->stream)
-        return false;
+        return fault(&o->why, ExitResource, "out of memory");
     Console now = o->before = console_use((Console){ .out = NULL });
     now.out = o->stream;
     now.out_shown = o->file ? -1 : to->out_shown;

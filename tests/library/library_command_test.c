@@ -191,6 +191,7 @@ static void test_refused(void **state)
     assert_int_equal(run_from(-1, WORDS("plan", TINY), 7), ATTNC_IO);
     assert_string_equal(h.error, "stdout: the function that takes it returned "
                                  "7");
+    assert_int_equal(h.parts, 1);
 }
 
 int main(void)
