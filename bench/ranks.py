@@ -18,7 +18,7 @@ RANKS = (2, 4, 8, 16, 32, 64)
 
 def calls(args, link, ranks):
     out = subprocess.run([args.attnc, "plan", args.model, "--format=json",
-                          f"--set=fix.ranks={ranks}", f"--ranks={ranks}",
+                          f"--ranks={ranks}",
                           f"--link={link}", *args.more],
                          capture_output=True, text=True)
     return json.loads(out.stdout)["calls"] if out.returncode == 0 else None

@@ -10,6 +10,9 @@
 
 enum { StepPast = 128, PrefillRows = 512, BatchSteps = 32, MostBatch = 4096 };
 
+const char *const rank_how_name[RankHows] = { "none", "gather f32", "max",
+                                              "sum int32", "sum f32" };
+
 typedef struct {
     const Plan *p;
     const Machine *m;
@@ -50,6 +53,19 @@ static EntryCall count(Ranks *r, Entry entry, int64_t sequences, int64_t rows,
     return call;
 }
 
+/* Returns what the ranks do with the result of node i, which emits code. */
+static RankHow how_of(const Ranks *r, int i)
+{
+    const Node *n = &r->p->g->nodes.at[i];
+    if (!rank_terms(r->p, r->need, i))
+        return ranks_gather(r->p, r->need, i) ? RankGather : RankOwn;
+    if (!is_product(n))
+        return RankMax;
+    return dtype_is_integer(dtype_of(node_at(r->p, n->in[1])->type))
+             ? RankSumInt
+             : RankSumFloat;
+}
+
 /* Returns the integers that the ranks add for a number of a product: for int15
  * there are two. */
 static double sums_of(const Plan *p, const Node *n)
@@ -58,27 +74,67 @@ static double sums_of(const Plan *p, const Node *n)
     return row_formats[elem_arithmetic(elem)].planes;
 }
 
+/* Returns the bytes that each rank receives for the result of node i, of which
+ * r->cost has the floats. */
+static double received(const Ranks *r, int i)
+{
+    const double part = (1 - 1 / (double)r->link->ranks) * r->cost[i].written;
+    switch (how_of(r, i)) {
+    case RankGather:   return part;
+    case RankSumFloat:
+    case RankSumInt:   return 2 * part * sums_of(r->p, node_at(r->p, i));
+    default:           return 0;
+    }
+}
+
+static bool runs_in(const Ranks *r, int i, Entry entry)
+{
+    return r->p->region_of[i] >= 0 && node_at(r->p, i)->entry == entry;
+}
+
 /* Adds the gathers, sums and maxima of the nodes of the entry that were
  * counted. `stack`: only nodes of the layers of this stack; StackNone: all
  * nodes. */
 static void add_gathers(const Ranks *r, Entry entry, Stack stack, RankWork *w)
 {
-    const double others = 1 - 1 / (double)r->link->ranks;
     const double rounds = ceil(log2((double)r->link->ranks));
     for (int i = 0; i < r->p->g->nodes.n; i++) {
-        const Node *n = &r->p->g->nodes.at[i];
-        const bool adds = rank_terms(r->p, r->need, i);
-        if (!(adds || ranks_gather(r->p, r->need, i)) || n->entry != entry
-            || r->p->region_of[i] < 0
+        const Node *n = node_at(r->p, i);
+        const RankHow how = how_of(r, i);
+        if (how == RankOwn || !runs_in(r, i, entry)
             || (stack && (n->stack != stack || n->layer < 0)))
             continue;
         w->gathers++;
-        w->messages += adds && is_product(n) ? 2 * rounds : rounds;
-        if (!adds)
-            w->bytes += others * r->cost[i].written;
-        else if (is_product(n))
-            w->bytes += 2 * others * sums_of(r->p, n) * r->cost[i].written;
+        w->messages += how < RankSumInt ? rounds : 2 * rounds;
+        w->bytes += received(r, i);
         w->layers = n->layer + 1 > w->layers ? n->layer + 1 : w->layers;
+    }
+}
+
+/* Adds the steps of the entry that the ranks divide, those of all layers that
+ * are alike as one. */
+static void add_steps(const Ranks *r, Entry entry, RankReport *to)
+{
+    for (int i = 0; i < r->p->g->nodes.n; i++) {
+        const Node *n = node_at(r->p, i);
+        RankStep s = { .how = how_of(r, i), .times = 1 };
+        int k = 0;
+        if (!runs_in(r, i, entry)
+            || (s.how == RankOwn && !is_product(n) && !gives_heads(n)))
+            continue;
+        s.name = step_name(r->p, i);
+        s.columns = s.how == RankMax ? 1 : n->type.dim[n->type.rank - 1].c;
+        s.columns *= n->op == OpContext ? n->type.dim[0].c : 1;
+        s.bytes = received(r, i);
+        while (k < to->step.n
+               && (strcmp(to->step.at[k].name, s.name)
+                   || to->step.at[k].how != s.how
+                   || to->step.at[k].columns != s.columns))
+            k++;
+        if (k < to->step.n)
+            to->step.at[k].times++;
+        else
+            vec_push(r->p->arena_, &to->step, s);
     }
 }
 
@@ -187,6 +243,7 @@ static void add_layers(Ranks *r, RankReport *to)
         count(r, e, 1, 1, 0);
         for (Stack s = StackEncoder; s < Stacks; s++)
             add_gathers(r, e, s, &to->layer[s]);
+        add_steps(r, e, to);
     }
     for (Stack s = StackEncoder; s < Stacks; s++) {
         RankWork *w = &to->layer[s];
@@ -253,6 +310,18 @@ static void put_range(const RankReport *r, const char *what,
         fprintf(out, "faster than 1 for any number up to %lld\n", to);
 }
 
+static void put_steps(const RankReport *r, FILE *out)
+{
+    fprintf(out, "\n%-32s %6s  %-12s %8s %12s\n", "divided step", "times",
+            "exchange", "columns", "bytes a row");
+    for (int i = 0; i < r->step.n; i++) {
+        const RankStep *s = &r->step.at[i];
+        fprintf(out, "%-32s %6lld  %-12s %8lld %12.0f\n", s->name,
+                (long long)s->times, rank_how_name[s->how],
+                (long long)s->columns, s->bytes);
+    }
+}
+
 static void put_text(const Plan *p, const Machine *m, const RankReport *r,
                      FILE *out)
 {
@@ -271,6 +340,7 @@ static void put_text(const Plan *p, const Machine *m, const RankReport *r,
             fprintf(out, "%-8s %8lld %8g %9g %12.0f\n", w->name,
                     (long long)w->layers, w->gathers, w->messages, w->bytes);
     }
+    put_steps(r, out);
     fprintf(out, "\n%-10s %9s %6s %8s %10s %10s %10s %10s %8s\n", "call",
             "sequences", "rows", "messages", "MB", "1 rank ms", "N ranks ms",
             "gathers ms", "speed-up");
@@ -312,6 +382,18 @@ static void put_work(Buffer *b, const RankWork *w)
     buffer_printf(b, "}");
 }
 
+static void put_step(Buffer *b, const RankStep *s)
+{
+    json_next(b);
+    buffer_printf(b, "{");
+    json_put_text(b, "name", s->name);
+    json_put_count(b, "times", s->times);
+    json_put_text(b, "exchange", rank_how_name[s->how]);
+    json_put_count(b, "columns", s->columns);
+    json_put_number(b, "bytes", s->bytes, 9);
+    buffer_printf(b, "}");
+}
+
 /* Puts [from, to], or null if N ranks are slower for any number. */
 static void put_numbers(Buffer *b, const char *key, const RankRange *range)
 {
@@ -339,6 +421,11 @@ static void put_json(const Plan *p, const Machine *m, const RankReport *r,
     for (Stack s = StackEncoder; s < Stacks; s++)
         if (r->layer[s].layers)
             put_work(&b, &r->layer[s]);
+    buffer_printf(&b, "]");
+    json_put_key(&b, "steps");
+    buffer_printf(&b, "[");
+    for (int i = 0; i < r->step.n; i++)
+        put_step(&b, &r->step.at[i]);
     buffer_printf(&b, "]");
     json_put_key(&b, "calls");
     buffer_printf(&b, "[");

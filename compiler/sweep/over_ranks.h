@@ -19,12 +19,32 @@
 
 #include "bench/bench.h"
 
-enum { MostRanks = 4096, RankWorks = 3 };
+enum { RankWorks = 3 };
 
 typedef struct {
     int64_t ranks;
     double latency, rate; /* of the link: s of a message, bytes per s */
 } Link;
+
+/* What the ranks do with the result of a step that they divide. */
+typedef enum {
+    RankOwn, /* nothing: each rank computes what it needs */
+    RankGather,
+    RankMax, /* of a row's numbers, before it is quantised */
+    RankSumInt,
+    RankSumFloat,
+    RankHows
+} RankHow;
+extern const char *const rank_how_name[RankHows];
+
+typedef struct {
+    const char *name;
+    RankHow how;
+    int64_t times;   /* steps of this name and size, one for each layer */
+    int64_t columns; /* numbers of a row that the ranks exchange; or that each
+                      * computes a share of */
+    double bytes;    /* that each rank receives for a row of one step */
+} RankStep;
 
 typedef struct { /* a call, or what a layer does for one row */
     const char *name;
@@ -47,6 +67,7 @@ typedef struct {
     const Link *link;
     const Rates *rates;
     RankWork layer[Stacks]; /* layers 0: the model has no such stack */
+    VEC(RankStep) step;     /* in order of execution */
     RankWork work[RankWorks];
     int works;
     RankRange rows;  /* of a sequence */

@@ -46,6 +46,20 @@ static void near(double x, double y)
     assert_true(fabs(x - y) <= 1e-9 * fabs(y));
 }
 
+/* Checks the i-th step that the ranks divide. */
+static void check_step(const RankReport *r, int i, const char *name,
+                       RankHow how, int64_t times, int64_t columns,
+                       double bytes)
+{
+    assert_true(i < r->step.n);
+    const RankStep *s = &r->step.at[i];
+    assert_string_equal(s->name, name);
+    assert_int_equal(s->how, how);
+    assert_int_equal(s->times, times);
+    assert_int_equal(s->columns, columns);
+    near(s->bytes, bytes);
+}
+
 /* d_model 512, d_ff 2048: heads, o, w1 and w2; a decoder layer has heads of its
  * source and o too. Queries, keys and values are not gathered. */
 static void test_layers(void **state)
@@ -66,6 +80,13 @@ static void test_layers(void **state)
         assert_int_equal(cross->layers, 0);
         near(decoder->gathers, 6);
         near(decoder->bytes, 4 * others * (4 * 512 + 2048 + 512));
+        assert_int_equal(r.step.n, 15);
+        check_step(&r, 0, "encoder_self_attn_qkv", RankOwn, 6, 3 * 512, 0);
+        check_step(&r, 3, "encoder_ffn_w1", RankGather, 6, 2048,
+                   4 * others * 2048);
+        check_step(&r, 5, "cross_attn_kv", RankOwn, 6, 2 * 512, 0);
+        check_step(&r, 14, "decoder_logits_matmul", RankGather, 1, 37000,
+                   4 * others * 37000);
     }
     engine_close(&engine);
 }
@@ -85,6 +106,11 @@ static void test_sums(void **state)
     near(decoder->gathers, 4);
     near(decoder->messages, 2 * (1 + 2 + 1 + 2));
     near(decoder->bytes, 2 * 0.75 * 4 * 2 * 2 * (double)engine.spec->d_model);
+    assert_int_equal(r.step.n, 8);
+    check_step(&r, 1, "decoder_self_attn", RankOwn, 16, 2048, 0);
+    check_step(&r, 2, "decoder_self_attn_residual_rows", RankMax, 16, 1, 0);
+    check_step(&r, 3, "decoder_self_attn_o", RankSumInt, 16, 2048,
+               2 * 0.75 * 4 * 2 * 2048);
     engine_close(&engine);
 }
 
@@ -102,6 +128,9 @@ static void test_float_sums(void **state)
     near(decoder->gathers, 2);
     near(decoder->messages, 2 * 2 * 2);
     near(decoder->bytes, 2 * 0.75 * 4 * 2 * (double)engine.spec->d_model);
+    assert_int_equal(r.step.n, 6);
+    check_step(&r, 2, "decoder_self_attn_o", RankSumFloat, 16, 2048,
+               2 * 0.75 * 4 * 2048);
     engine_close(&engine);
 }
 

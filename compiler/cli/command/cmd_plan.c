@@ -17,14 +17,14 @@ int plan_report(const Options *o, FILE *out)
     EngineOptions options = engine_options(CmdPlan, &o->model, &o->code);
     Engine e = { .arena = NULL };
     Link link;
-    if (!o->plan_ranks != !o->link)
+    if (!o->model.ranks != !o->link)
         fail(ExitUsage, "--ranks N and --link LATENCY,RATE belong together, as "
                         "--ranks=4 --link=20us,10Gbit/s");
     if (o->model.sum_ranks && !o->link)
         fail(ExitUsage, "--sum-ranks needs ranks: add --ranks=N and "
                         "--link=LATENCY,RATE");
     if (o->link)
-        link = link_of(o->link, o->plan_ranks);
+        link = link_of(o->link, o->model.ranks);
     if (o->link && o->format == PlanSvg)
         fail(ExitUsage, "--format=svg draws the arena: leave out --ranks");
     const int code = engine_plan(&e, &options);

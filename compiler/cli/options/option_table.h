@@ -357,7 +357,7 @@ OUT("-o", "FILE", AT(CmdGraph, output),
      "output file; - is stdout")
 OUT("-o", "FILE", AT(CmdPlan, output),
      "output file; - is stdout")
-INT("--ranks", "N", OWN(CmdPlan, plan_ranks), 2, MostRanks, 0,
+INT("--ranks", "N", MODEL(CmdPlan, ranks), 2, 64, 0,
      "the cost of one model over N machines")
 TEXT("--link", "LATENCY,RATE", OWN(CmdPlan, link),
      "--ranks: such as 20us,10Gbit/s or 1.5us,12GB/s")
