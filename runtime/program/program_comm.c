@@ -7,6 +7,7 @@ enum {
     PROGRAM_RANKS = 64,
     PROGRAM_FLOATS = 1 << 17, /* floats that a rank sends at once */
     PROGRAM_TURNS = 2,        /* blocks of these floats that a rank shares */
+    PROGRAM_ADDED = 4096,     /* numbers from which on ranks share the adding */
     PROGRAM_SPINS = 4000,     /* looks before a waiting rank yields its core */
     PROGRAM_ALIGN = 64        /* bytes of a cache line */
 };
@@ -32,8 +33,7 @@ static struct mpi_ranks {
     MPI_Win window;
 #endif
     unsigned turn;
-    float *sums;            /* of numbers of all ranks */
-    float *sent, *received; /* without shared memory */
+    float *sums, *sent, *received; /* without shared memory */
 } ranks;
 
 /* Leaves mpirun the time to forward a message: MPICH's drops what it has not
@@ -157,7 +157,7 @@ static void mpi_await(struct mpi_shared *s)
 #endif
 
 /* Sends n[rank] floats, which lie at mpi_block(). Afterwards from[r] is the
- * address of the n[r] floats of rank r. */
+ * address of the n[r] floats of rank r. In shared memory n is not read. */
 static void mpi_exchange(const int *n, const float **from)
 {
     int at[PROGRAM_RANKS], sum = 0;
@@ -287,24 +287,53 @@ static void mpi_sum_floats(float *sum, int64_t n)
     mpi_wait(&request);
 }
 
-/* Combines n numbers of all ranks, which each has at mpi_block(). */
-static void mpi_combine_all(float *sum, int64_t n, int64_t how)
-{
-    const float *from[PROGRAM_RANKS];
-    int all[PROGRAM_RANKS];
-    MPI_Request request;
-
 #ifdef ATTN_ATOMICS
-    if (ranks.shared[0]) {
-        mpi_exchange(all, from);
-        memcpy(sum, from[0], (size_t)n * sizeof *sum);
+/* Sets rows of y to the sums, or the maxima, of the rows at from[r], in the
+ * order of the ranks r. */
+static void mpi_combine_rows(float *y, int64_t ldy, const float *const *from,
+                             int64_t ldf, int64_t rows, int64_t columns,
+                             int64_t how)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy(y + i * ldy, from[0] + i * ldf, (size_t)columns * sizeof *y);
         for (int64_t r = 1; r < ranks.comm.ranks; r++)
-            mpi_combine(sum, from[r], n, how);
+            mpi_combine(y + i * ldy, from[r] + i * ldf, columns, how);
+    }
+}
+
+/* Combines rows of all ranks, which each has at mpi_block(). Of many numbers
+ * each rank combines some columns, which the others then read: N ranks receive
+ * 2 (1 - 1/N) of them each, instead of N - 1 times all. */
+static void mpi_combine_shared(float *y, int64_t ld, int64_t rows,
+                               int64_t columns, int64_t how)
+{
+    const int64_t own = ranks.comm.rank, all = ranks.comm.ranks;
+    const float *from[PROGRAM_RANKS];
+    int64_t at[PROGRAM_RANKS + 1];
+
+    mpi_exchange(NULL, from);
+    if (all < 3 || columns < all || rows * columns < PROGRAM_ADDED) {
+        mpi_combine_rows(y, ld, from, columns, rows, columns, how);
         return;
     }
+    for (int64_t r = 0; r <= all; r++)
+        at[r] = columns * r / all;
+    for (int64_t r = 0; r < all; r++)
+        from[r] += at[own];
+    const int64_t part = at[own + 1] - at[own];
+    mpi_combine_rows(mpi_block(), part, from, columns, rows, part, how);
+    mpi_exchange(NULL, from);
+    for (int64_t r = 0; r < all; r++)
+        mpi_copy(y + at[r], ld, from[r], at[r + 1] - at[r], rows,
+                 at[r + 1] - at[r]);
+}
 #endif
-    (void)from;
-    (void)all;
+
+/* Combines n numbers of all ranks, which each has at mpi_block(), by MPI. */
+static void mpi_combine_all(float *sum, int64_t n, int64_t how)
+{
+    MPI_Request request;
+
     if (how == ATTN_SUM_FLOAT) {
         mpi_sum_floats(sum, n);
         return;
@@ -313,6 +342,20 @@ static void mpi_combine_all(float *sum, int64_t n, int64_t how)
                    how == ATTN_SUM_INT32 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD,
                    &request);
     mpi_wait(&request);
+}
+
+static void mpi_reduce_block(float *y, int64_t ld, int64_t rows,
+                             int64_t columns, int64_t how)
+{
+    mpi_copy(mpi_block(), columns, y, ld, rows, columns);
+#ifdef ATTN_ATOMICS
+    if (ranks.shared[0]) {
+        mpi_combine_shared(y, ld, rows, columns, how);
+        return;
+    }
+#endif
+    mpi_combine_all(ranks.sums, rows * columns, how);
+    mpi_copy(y, ld, ranks.sums, columns, rows, columns);
 }
 
 static void mpi_reduce(void *with, int64_t how, void *x, int64_t ld,
@@ -324,12 +367,7 @@ static void mpi_reduce(void *with, int64_t how, void *x, int64_t ld,
 
     (void)with;
     for (int64_t i = 0; i < rows; i += most)
-        for (int64_t at = 0; at < columns; at += some) {
-            const int64_t n = attn_min(rows - i, most);
-            const int64_t wide = attn_min(columns - at, some);
-            float *to = y + i * ld + at;
-            mpi_copy(mpi_block(), wide, to, ld, n, wide);
-            mpi_combine_all(ranks.sums, n * wide, how);
-            mpi_copy(to, ld, ranks.sums, wide, n, wide);
-        }
+        for (int64_t at = 0; at < columns; at += some)
+            mpi_reduce_block(y + i * ld + at, ld, attn_min(rows - i, most),
+                             attn_min(columns - at, some), how);
 }

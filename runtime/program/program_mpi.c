@@ -223,15 +223,15 @@ static void mpi_room(struct program *p)
     mpi_limit(1);
     mpi_share(p);
     mpi_limit(0);
-    ranks.sums = malloc((size_t)bytes);
 #ifdef ATTN_ATOMICS
     shared = ranks.shared[0] != 0;
 #endif
     if (!shared) {
+        ranks.sums = malloc((size_t)bytes);
         ranks.sent = malloc((size_t)bytes);
         ranks.received = malloc((size_t)(bytes * ranks.comm.ranks));
     }
-    if (!ranks.sums || (!shared && (!ranks.sent || !ranks.received)))
+    if (!shared && (!ranks.sums || !ranks.sent || !ranks.received))
         program_fail(p, 5, "out of memory for what the ranks exchange");
 }
 
