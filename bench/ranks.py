@@ -1,25 +1,50 @@
 #!/usr/bin/env python3
-"""ranks.py: prints the tables of docs/distributed.md: the speed-up over one
-machine, by `attnc plan`, of 2 to 64 machines like this one. Numbers of ranks
-that cannot divide the model's heads are left out.
+"""ranks.py: the cost of a model over ranks, on paper and measured.
 
-    bench/ranks.py [--attnc build/attnc] MODEL [OPTION of attnc plan ..]
+    bench/ranks.py MODEL [OPTION of attnc plan ..]
+        prints the tables of docs/distributed.md: the speed-up over one machine,
+        by `attnc plan`, of 2 to 64 machines like this one. Numbers of ranks
+        that cannot divide the model's heads are left out.
+    bench/ranks.py --fit [--runs 3] [MODEL [KEY=VALUE ..]]
+        times programs of 1 and 2 ranks of one thread on this machine, for
+        MODEL or, without it, for those of docs/ranks.md. Prints the --link that
+        fits best, and by it predicted / measured. Models that the link is
+        fitted to say little of it; --link=LATENCY,RATE uses one found before.
+
+A call is repeated within the program, and its shortest time counts, because
+other work on the machine only makes it longer. The estimate of N ranks is that
+of `attnc plan`, times measured / estimated of one rank: the error of the cost
+model for one rank is not that of the ranks.
 """
 import argparse
 import json
+import os
+import random
+import re
 import subprocess
+import tempfile
 
 LINKS = (("1 Gbit Ethernet", "50us,1Gbit/s"),
          ("10 Gbit Ethernet", "20us,10Gbit/s"),
          ("100 Gbit Ethernet", "10us,100Gbit/s"),
          ("InfiniBand", "1.5us,25GB/s"))
 RANKS = (2, 4, 8, 16, 32, 64)
+INTEGERS = ("dtype=int8", "arithmetic=int8")
+SHORT = ("N=2", "vocab.size=1000")
+POOLED = ("kind=encoder", "head.type=pool", "head.pool=mean", *SHORT)
+MEASURED = (("models/llama-110m.yaml", *SHORT),
+            ("models/llama-110m.yaml", *SHORT, *INTEGERS),
+            ("models/llama-1b.yaml", *SHORT),
+            ("models/llama-1b.yaml", *SHORT, *INTEGERS),
+            ("models/transformer-base.yaml", *POOLED),
+            ("models/transformer-base.yaml", *POOLED, *INTEGERS),
+            ("models/minilm.yaml", *SHORT),
+            ("models/minilm.yaml", *SHORT, *INTEGERS))
 
 
-def calls(args, link, ranks):
+def calls(args, link, ranks, *more):
     out = subprocess.run([args.attnc, "plan", args.model, "--format=json",
-                          f"--ranks={ranks}",
-                          f"--link={link}", *args.more],
+                          f"--ranks={ranks}", f"--link={link}", *more],
                          capture_output=True, text=True)
     return json.loads(out.stdout)["calls"] if out.returncode == 0 else None
 
@@ -29,22 +54,180 @@ def speed_up(calls, i):
     return f"{x:.2g}" if x >= 10 else f"{x:.1f}"
 
 
-def main():
-    args = argparse.ArgumentParser()
-    args.add_argument("--attnc", default="build/attnc")
-    args.add_argument("model")
-    args, args.more = args.parse_known_args()
-    all_ranks = [n for n in RANKS if calls(args, LINKS[0][1], n)]
-    one = calls(args, LINKS[0][1], 2)
+def print_tables(args):
+    all_ranks = [n for n in RANKS if calls(args, LINKS[0][1], n, *args.more)]
+    one = calls(args, LINKS[0][1], 2, *args.more)
     print("one machine, ms:", *(f"{c['name']} {1e3 * c['one_rank_s']:.3g}"
                                 for c in one))
     print("| link | call |", *(f"{n} |" for n in all_ranks))
     print("|---|---|" + "---|" * len(all_ranks))
     for name, link in LINKS:
-        by_ranks = [calls(args, link, n) for n in all_ranks]
+        by_ranks = [calls(args, link, n, *args.more) for n in all_ranks]
         for i, call in enumerate(one):
             print(f"| {'' if i else name} | {call['name']} |",
                   *(f"{speed_up(c, i)} |" for c in by_ranks))
+
+
+# ---- measured ----
+
+# Repeats each call of the model, with the same result, and prints its shortest
+# time.
+TIMED = """
+static void timed(void (*call)(const void *, const struct attn_batch *, void *),
+                  const void *bound, const struct attn_batch *b, void *arena)
+{
+    const int repeat = atoi(getenv("REPEAT"));
+    double best = 1e9;
+    struct timespec t[2];
+
+    for (int i = 0; i < repeat; i++) {
+        clock_gettime(CLOCK_MONOTONIC, &t[0]);
+        call(bound, b, arena);
+        clock_gettime(CLOCK_MONOTONIC, &t[1]);
+        const double s = (double)(t[1].tv_sec - t[0].tv_sec)
+                       + 1e-9 * (double)(t[1].tv_nsec - t[0].tv_nsec);
+        best = s < best ? s : best;
+    }
+    fprintf(stderr, "timed %lld %lld %.9f\\n", (long long)b->sequences,
+            (long long)b->start[b->sequences], best);
+}
+"""
+ENTRY = """
+static void timed_{0}(const void *bound, const struct attn_batch *b, void *arena)
+{{
+    timed({1}, bound, b, arena);
+}}
+"""
+
+
+def make_timed(source):
+    with open(source) as file:
+        text = file.read()
+    entries = TIMED
+    for entry in ("encode", "decode"):
+        name = re.search(rf"\.{entry} = (\w+),", text)[1]
+        if name != "0":
+            entries += ENTRY.format(entry, name)
+            text = text.replace(f".{entry} = {name},",
+                                f".{entry} = timed_{entry},")
+    model = "static const struct attn_model model = {"
+    with open(source, "w") as file:
+        file.write(text.replace(model, entries + "\n" + model))
+
+
+def make_programs(args, folder, model, sets):
+    for ranks, cc in ((1, args.cc), (2, "mpicc")):
+        more = [] if ranks == 1 else [f"--ranks={ranks}"]
+        source = f"{folder}/{ranks}.c"
+        subprocess.run([args.attnc, "compile", model, "--quiet", "--seed=1",
+                        "-o", source, *more, *(f"--set={s}" for s in sets)],
+                       check=True, stderr=subprocess.DEVNULL)
+        make_timed(source)
+        subprocess.run([cc, "-O2", "-march=native", "-std=gnu11", "-w",
+                        "-DATTNC_MAIN", source, "-o", f"{folder}/{ranks}",
+                        "-lm"], env={**os.environ, "OMPI_CC": args.cc,
+                                     "MPICH_CC": args.cc}, check=True)
+
+
+def put_lines(folder, count, tokens):
+    path = f"{folder}/{count}x{tokens}"
+    rng = random.Random(1)
+    with open(path, "w") as out:
+        for _ in range(count):
+            print(*(rng.randrange(200, 900) for _ in range(tokens)),
+                  file=out)
+    return path
+
+
+def seconds(folder, ranks, call):
+    """Times a call of the plan once in a program of `ranks` ranks. A step
+    follows the tokens of a line."""
+    steps = call["past"] > 0
+    sequences, rows = call["sequences"], call["rows"]
+    lines = put_lines(folder, sequences, call["past"] or rows)
+    repeat = max(3, 2000 // (sequences * rows))
+    more = ["--suppress=2", "--max-output=2"] if steps or call["name"] == \
+        "prefill" else []
+    start = [] if ranks == 1 else ["mpirun", "-n", str(ranks)]
+    out = subprocess.run([*start, f"{folder}/{ranks}", f"{folder}/1.weights",
+                          "--ids", "--threads=1", "--no-check", *more],
+                         stdin=open(lines), stdout=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, text=True, check=True,
+                         env={**os.environ, "REPEAT": str(repeat)})
+    found = re.findall(rf"^timed {sequences} {sequences * rows} (\S+)$",
+                       out.stderr, re.M)
+    return float(found[0])
+
+
+def measure(args, model, sets):
+    """Returns, for each call, its name, the plan's estimate for 2 ranks, and
+    the seconds of 1 rank and of 2 ranks."""
+    args.model = model
+    plan = calls(args, args.link or "1us,1GB/s", 2, "--threads=1",
+                 *(f"--set={s}" for s in sets))
+    best = {}
+    with tempfile.TemporaryDirectory() as folder:
+        make_programs(args, folder, model, sets)
+        for _ in range(args.runs):
+            for i, call in enumerate(plan):
+                for n in (1, 2):
+                    best[i, n] = min(best.get((i, n), 1e9),
+                                     seconds(folder, n, call))
+    return [(c, best[i, 1], best[i, 2]) for i, c in enumerate(plan)]
+
+
+def compute_of(row):
+    call, one, _ = row
+    return call["compute_s"] * one / call["one_rank_s"]
+
+
+def fit(rows):
+    """Returns the latency and the seconds of a byte, both at least 0, with the
+    least squares of relative errors of the times of 2 ranks."""
+    def error(latency, byte):
+        return sum(((compute_of(r) + latency * r[0]["messages"]
+                     + byte * r[0]["bytes"]) / r[2] - 1) ** 2 for r in rows)
+    best = min((error(1e-7 * 1.1 ** i, 1e-12 * 1.1 ** k), i, k)
+               for i in range(100) for k in range(100))
+    return 1e-7 * 1.1 ** best[1], 1e-12 * 1.1 ** best[2]
+
+
+def print_measured(args):
+    models = [(args.model, *args.more)] if args.model else MEASURED
+    rows = []
+    for model, *sets in models:
+        for row in measure(args, model, sets):
+            rows.append((*row, os.path.basename(model)[:-5] + (
+                " int8" if INTEGERS[0] in sets else " f32")))
+    if not args.link:
+        latency, byte = fit([r[:3] for r in rows])
+        print(f"--link={1e6 * latency:.2g}us,{1e-9 / byte:.2g}GB/s\n")
+    print("| model | call | rows | 1 rank, ms | 2 ranks, ms | predicted "
+          "| predicted / measured |")
+    print("|---|---|---|---|---|---|---|")
+    for call, one, two, name in rows:
+        link = (call["gathers_s"] if args.link else
+                latency * call["messages"] + byte * call["bytes"])
+        said = compute_of((call, one, two)) + link
+        print(f"| {name} | {call['name']} | "
+              f"{call['sequences']} x {call['rows']} | {1e3 * one:.3g} | "
+              f"{1e3 * two:.3g} | {1e3 * said:.3g} | {said / two:.2f} |")
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--attnc", default="build/attnc")
+    args.add_argument("--cc", default="clang")
+    args.add_argument("--fit", action="store_true")
+    args.add_argument("--link")
+    args.add_argument("--runs", type=int, default=3)
+    args.add_argument("model", nargs="?")
+    args, args.more = args.parse_known_args()
+    if args.fit:
+        print_measured(args)
+    else:
+        args.more += [f"--link={args.link}"] if args.link else []
+        print_tables(args)
 
 
 main()

@@ -18,6 +18,7 @@ typedef struct {
     const Machine *m;
     const double *c;
     const Link *link;
+    Rates rates; /* as in the report */
     Entry entry; /* of steps and prompts; of a model without steps: encode */
     Cost *cost;  /* [nodes] */
     const RankColumns *need;       /* [nodes] */
@@ -138,10 +139,26 @@ static void add_steps(const Ranks *r, Entry entry, RankReport *to)
     }
 }
 
-static double seconds_of(const Ranks *r, const Load *load)
+/* Returns the rates of a rank, which shares its machine with as many others as
+ * the cores are enough for. */
+static Rates rates_of_rank(const Machine *m, const Link *link)
+{
+    const int here = (int)attn_max(1, attn_min(link->ranks,
+                                               m->cores / link->threads));
+    Rates r = *machine_rates(m, here * link->threads);
+    const double part = fmin(1, (double)link->threads / r.threads);
+    r.fma *= part;
+    r.dot *= part;
+    r.pair *= part;
+    for (int i = 0; i < Levels; i++)
+        r.read[i] *= part;
+    return r;
+}
+
+static double seconds_of(const Ranks *r, const Rates *rates, const Load *load)
 {
     double x[Loads] = { 0 };
-    load_add(r->m, machine_rates(r->m, r->m->cores), load, x);
+    load_add(r->m, rates, load, x);
     return coefficients_seconds(r->c, x);
 }
 
@@ -175,8 +192,8 @@ static RankWork work_of_call(Ranks *r, const char *name, Entry entry,
     const Load load = load_of(r->p, &call, r->cost);
     const Load part = shared(load, (double)r->link->ranks);
     add_gathers(r, entry, StackNone, &w);
-    w.one = seconds_of(r, &load);
-    w.compute = seconds_of(r, &part);
+    w.one = seconds_of(r, machine_rates(r->m, r->link->threads), &load);
+    w.compute = seconds_of(r, &r->rates, &part);
     w.link = w.messages * r->link->latency + w.bytes / r->link->rate;
     return w;
 }
@@ -264,13 +281,14 @@ RankReport ranks_report(const Plan *p, const Machine *m, const double *c,
                 .m = m,
                 .c = c,
                 .link = link,
+                .rates = rates_of_rank(m, link),
                 .entry = steps ? EntryDecode : EntryEncode,
                 .cost = new_costs(p),
                 .need = plan_rank_columns(p, link->ranks),
                 .rows = arena_alloc(p->arena_, bytes),
                 .past = arena_alloc(p->arena_, bytes),
                 .source = arena_alloc(p->arena_, bytes) };
-    RankReport to = { .link = link, .rates = machine_rates(m, m->cores) };
+    RankReport to = { .link = link, .rates = r.rates };
     const int64_t rows = attn_min(longest(p, first), PrefillRows);
     const int64_t past = attn_min(longest(p, r.entry) - 1, StepPast);
     const int64_t short_rows = attn_min(longest(p, first), StepPast);
@@ -322,18 +340,18 @@ static void put_steps(const RankReport *r, FILE *out)
     }
 }
 
-static void put_text(const Plan *p, const Machine *m, const RankReport *r,
-                     FILE *out)
+static void put_text(const Plan *p, const RankReport *r, FILE *out)
 {
     const long long ranks = r->link->ranks;
+    const int threads = r->link->threads;
     fprintf(out,
             "%s over %lld ranks, on paper\n"
             "link: %g us a message, %g GB/s; each rank: %d thread%s, %.0f "
             "GFLOP/s, %.1f GB/s of memory\n\n"
             "layer of   layers  gathers  messages  bytes a row\n",
             p->g->spec->name, ranks, 1e6 * r->link->latency,
-            1e-9 * r->link->rate, m->cores, m->cores == 1 ? "" : "s",
-            1e-9 * r->rates->fma, 1e-9 * r->rates->read[LevelMemory]);
+            1e-9 * r->link->rate, threads, threads == 1 ? "" : "s",
+            1e-9 * r->rates.fma, 1e-9 * r->rates.read[LevelMemory]);
     for (Stack s = StackEncoder; s < Stacks; s++) {
         const RankWork *w = &r->layer[s];
         if (w->layers)
@@ -404,8 +422,7 @@ static void put_numbers(Buffer *b, const char *key, const RankRange *range)
         json_put_number(b, key, NAN, 1);
 }
 
-static void put_json(const Plan *p, const Machine *m, const RankReport *r,
-                     FILE *out)
+static void put_json(const Plan *p, const RankReport *r, FILE *out)
 {
     Buffer b = { .arena = p->arena_ };
     buffer_printf(&b, "{");
@@ -413,9 +430,9 @@ static void put_json(const Plan *p, const Machine *m, const RankReport *r,
     json_put_count(&b, "ranks", r->link->ranks);
     json_put_number(&b, "latency_s", r->link->latency, 9);
     json_put_number(&b, "rate_bytes_per_s", r->link->rate, 9);
-    json_put_count(&b, "threads", m->cores);
-    json_put_number(&b, "flop_per_s", r->rates->fma, 6);
-    json_put_number(&b, "read_bytes_per_s", r->rates->read[LevelMemory], 6);
+    json_put_count(&b, "threads", r->link->threads);
+    json_put_number(&b, "flop_per_s", r->rates.fma, 6);
+    json_put_number(&b, "read_bytes_per_s", r->rates.read[LevelMemory], 6);
     json_put_key(&b, "layers");
     buffer_printf(&b, "[");
     for (Stack s = StackEncoder; s < Stacks; s++)
@@ -444,13 +461,12 @@ void ranks_print(const Engine *e, const Link *link, bool json, FILE *out)
     Machine m = { 0 };
     Coefficients c;
     machine_find(&m);
-    const int threads = m.cores;
-    if (!rates_cached(e->arena, &m, threads)) {
-        machine_measure(&m, NULL, threads, 0.2);
+    if (!rates_cached(e->arena, &m, m.cores)) {
+        machine_measure(&m, NULL, m.cores, 0.2);
         rates_cache(e->arena, &m);
     }
     const char *host = engine_host_name(e->arena, e);
     coefficients_read(e->arena, host ? host : "", &c);
     const RankReport r = ranks_report(e->plan, &m, c.c, link);
-    (json ? put_json : put_text)(e->plan, &m, &r, out);
+    (json ? put_json : put_text)(e->plan, &r, out);
 }

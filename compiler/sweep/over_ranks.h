@@ -1,6 +1,7 @@
 /* over_ranks.h: estimates the cost of one model that is divided among N ranks,
- * before its code is compiled. Each rank is a machine like this one, and
- * computes its share of the columns of each product and of the heads of
+ * before its code is compiled. Each rank has `threads` cores of a machine like
+ * this one, which others of these ranks share if it has more. A rank computes
+ * its share of the columns of each product and of the heads of
  * attention. After each of these nodes, every rank receives the columns of the
  * other ranks: a gather. Products that only attention reads, those of queries,
  * keys and values, need none. With integer arithmetic or fix.sum_ranks the
@@ -23,6 +24,7 @@ enum { RankWorks = 3 };
 
 typedef struct {
     int64_t ranks;
+    int threads;          /* of each rank */
     double latency, rate; /* of the link: s of a message, bytes per s */
 } Link;
 
@@ -65,7 +67,7 @@ typedef struct {      /* numbers for which N ranks are faster than one */
 
 typedef struct {
     const Link *link;
-    const Rates *rates;
+    Rates rates;            /* of each rank, while all run */
     RankWork layer[Stacks]; /* layers 0: the model has no such stack */
     VEC(RankStep) step;     /* in order of execution */
     RankWork work[RankWorks];

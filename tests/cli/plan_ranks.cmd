@@ -19,3 +19,4 @@
 2 plan models/tiny.yaml --ranks=2 --link=.us,1GB/s
 2 plan models/tiny.yaml --ranks=2 --link=20us,10Gbit/s --format=svg
 3 plan models/tiny.yaml --ranks=5 --link=20us,10Gbit/s
+2 plan models/tiny.yaml --threads=1

@@ -35,7 +35,7 @@ static void plan_of(const char *spec)
 static RankReport report(int64_t ranks, double latency, double rate)
 {
     static Link link;
-    link = (Link){ ranks, latency, rate };
+    link = (Link){ ranks, 1, latency, rate };
     return ranks_report(engine.plan, &machine, coefficients, &link);
 }
 

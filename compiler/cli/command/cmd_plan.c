@@ -23,8 +23,11 @@ int plan_report(const Options *o, FILE *out)
     if (o->model.sum_ranks && !o->link)
         fail(ExitUsage, "--sum-ranks needs ranks: add --ranks=N and "
                         "--link=LATENCY,RATE");
+    if (o->code.threads > 0 && !o->link)
+        fail(ExitUsage, "--threads are those of each rank: add --ranks=N and "
+                        "--link=LATENCY,RATE");
     if (o->link)
-        link = link_of(o->link, o->model.ranks);
+        link = link_of(o->link, o->model.ranks, engine_threads(&options));
     if (o->link && o->format == PlanSvg)
         fail(ExitUsage, "--format=svg draws the arena: leave out --ranks");
     const int code = engine_plan(&e, &options);

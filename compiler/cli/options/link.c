@@ -25,12 +25,12 @@ static double quantity(const char *text, const char *end, const Unit *units,
     return 0;
 }
 
-Link link_of(const char *text, int64_t ranks)
+Link link_of(const char *text, int64_t ranks, int threads)
 {
     static const Unit times[] = { { "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 } };
     static const Unit rates[] = { { "Gbit/s", 1e9 / 8 }, { "GB/s", 1e9 } };
     const char *comma = strchr(text, ',');
-    Link link = { .ranks = ranks };
+    Link link = { .ranks = ranks, .threads = threads };
     if (comma) {
         link.latency = quantity(text, comma, times, 3);
         link.rate = quantity(comma + 1, text + strlen(text), rates, 2);

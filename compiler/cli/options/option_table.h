@@ -194,6 +194,8 @@ SOME("-O", "LEVEL",
      "optimisation level of the C compiler, as -O2")
 INT("--threads", "N", CODE(CmdRecords, threads), 1, ATTN_POOL_MOST, -1,
      "explain: number of threads; default: one per core")
+INT("--threads", "N", CODE(CmdPlan, threads), 1, ATTN_POOL_MOST, -1,
+     "--ranks: threads of a rank; default: one per core")
 INT("--threads", "N", CODE(CmdCompile, threads), 1, ATTN_POOL_MOST, -1,
      "use tiles tuned for N; default: one per core")
 TEXT("--records", "FILE",

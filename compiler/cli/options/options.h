@@ -208,7 +208,7 @@ bool picture_asked(int format, int svg, const char **to);
 double budget_seconds(const char *text);
 /* link.c: returns the link between ranks of a text such as "20us,10Gbit/s".
  * Ends with ExitUsage if it is malformed. */
-Link link_of(const char *text, int64_t ranks);
+Link link_of(const char *text, int64_t ranks, int threads);
 /* Returns the value of --records, or NULL. Ends with ExitUsage if it means
  * stdout. */
 const char *records_option(const CodeOptions *code);
