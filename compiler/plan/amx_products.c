@@ -19,7 +19,7 @@ bool amx_multiplies(const Plan *p, int node)
     const Arithmetic a = epilogue_of(p, node).arithmetic;
     return p->target.amx && a != ArithmeticF32 && a != ArithmeticBf16Dp
         && amx_panels(dtype_of(w), matrix_columns(w)) > 0
-        && !adds_terms(p, node);
+        && !(a == ArithmeticBf16Amx && adds_terms(p, node));
 }
 
 bool plan_has_amx(const Plan *p)

@@ -172,7 +172,8 @@ AMX_SUMS(amx_int8, amx_sum_int8)
 AMX_SUMS(amx_int8, _tile_dpbusd)
 #endif
 
-/* Converts the sums of a row and a panel to floats, times both scales. */
+/* Converts the sums of a row and a panel to floats, times both scales, or leaves
+ * their bits. */
 INLINE void amx_int8_row(tile_sums sum, int does, const int32_t *sums,
                          int64_t row, const uint8_t *panel,
                          const struct amx_operands *of)
@@ -185,8 +186,9 @@ INLINE void amx_int8_row(tile_sums sum, int does, const int32_t *sums,
     read_scales(scale, 16, scales, 0);
 #define AMX_VECTOR(j)                                                          \
     if (16 > j * W) {                                                          \
-        high[j] = v_load_words(sums + j * W)                                   \
-                + v_start(scales + 64 + j * W * 4);                            \
+        high[j] = v_load_words(sums + j * W);                                  \
+        if (!(does & TileSum))                                                 \
+            high[j] = high[j] + v_start(scales + 64 + j * W * 4);              \
         low[j] = does & TileInt15 ? v_load_words(sums + 512 + j * W)           \
                                   : high[j];                                   \
     }
@@ -273,7 +275,8 @@ typedef void amx_block(const struct amx_operands *of, int64_t rows,
         for (int64_t j = 0; j < panels; j++)                                   \
             for (int64_t i = 0; i < rows; i++) {                               \
                 tile_sums sum;                                                 \
-                multiply##_row(sum, does, sums + i * 32 + j * 16, i,           \
+                multiply##_row(sum, (does) | (act < 0 ? TileSum : 0),          \
+                               sums + i * 32 + j * 16, i,                      \
                                j ? of->b2 : of->b, of);                        \
                 tile_store(sum, 1, 16, x + (i * panels + j) * 16, 0, 16);      \
             }                                                                  \
@@ -294,7 +297,7 @@ INLINE void amx_product(const struct shape *s, amx_block *multiply,
     const int64_t panel = 16 * (s->copied ? s->copied->column : line);
     const int64_t stored = (s->k * s->x_bytes + 63) / 64 * 64;
     const int64_t blocks = (rows + s->mr - 1) / s->mr;
-    const int64_t steps = blocks * stored / 64;
+    const int64_t steps = stored > 0 ? blocks * stored / 64 : 1;
     amx_begin();
     for (int64_t j = from; j < to; j += s->nr) {
         const uint8_t *b = (const uint8_t *)w + j * line;

@@ -98,9 +98,9 @@ static void sum_own(Gen *g, Emit *e, int node)
                                  : block_at(g, n->in[0]);
     put_call(e, need_matmul(g, node),
              arena_printf(g->a,
-                          "%sc->rows, from, to, %s, %s + %s, %lld, %s + %s * "
+                          "%s%sc->rows, from, to, %s, %s + %s, %lld, %s + %s * "
                           "%lld, %s, %lld",
-                          f->planes == 2 ? "2 * " : "",
+                          amx_argument(g, node), f->planes == 2 ? "2 * " : "",
                           ints ? "k" : "past - first", rows, at,
                           row_bytes(g, n->in[0]) / f->bytes / f->planes,
                           weight_of(g, n->in[1], PackPanels),
