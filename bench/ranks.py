@@ -7,14 +7,15 @@
         that cannot divide the model's heads are left out.
     bench/ranks.py --fit [--runs 3] [MODEL [KEY=VALUE ..]]
         times programs of 1 and 2 ranks of one thread on this machine, for
-        MODEL or, without it, for those of docs/ranks.md. Prints the --link that
-        fits best, and by it predicted / measured. Models that the link is
-        fitted to say little of it; --link=LATENCY,RATE uses one found before.
+        MODEL or, without it, for two layers of those of docs/ranks.md. Prints
+        the --link that fits the exchanges best, and by it predicted / measured.
+        --link=LATENCY,RATE uses one found before.
 
-A call is repeated within the program, and its shortest time counts, because
-other work on the machine only makes it longer. The estimate of N ranks is that
-of `attnc plan`, times measured / estimated of one rank: the error of the cost
-model for one rank is not that of the ranks.
+Calls are repeated within the program. Other work on the machine only makes them
+longer, so between the exchanges the least time of the processor counts, and of
+each exchange the shortest time. Where ranks wait for each other is left out. The
+estimate of N ranks is that of `attnc plan`, times measured / estimated of one
+rank: the error of the cost model for one rank is not that of the ranks.
 """
 import argparse
 import json
@@ -22,6 +23,7 @@ import os
 import random
 import re
 import subprocess
+import sys
 import tempfile
 
 LINKS = (("1 Gbit Ethernet", "50us,1Gbit/s"),
@@ -34,8 +36,6 @@ SHORT = ("N=2", "vocab.size=1000")
 POOLED = ("kind=encoder", "head.type=pool", "head.pool=mean", *SHORT)
 MEASURED = (("models/llama-110m.yaml", *SHORT),
             ("models/llama-110m.yaml", *SHORT, *INTEGERS),
-            ("models/llama-1b.yaml", *SHORT),
-            ("models/llama-1b.yaml", *SHORT, *INTEGERS),
             ("models/transformer-base.yaml", *POOLED),
             ("models/transformer-base.yaml", *POOLED, *INTEGERS),
             ("models/minilm.yaml", *SHORT),
@@ -70,32 +70,106 @@ def print_tables(args):
 
 # ---- measured ----
 
-# Repeats each call of the model, with the same result, and prints its shortest
-# time.
+# Repeats the calls of so many rows and sequences, with the same result. Prints
+# the least time of the processor between the exchanges, and the sum of the
+# shortest times of each exchange.
 TIMED = """
-static void timed(void (*call)(const void *, const struct attn_batch *, void *),
-                  const void *bound, const struct attn_batch *b, void *arena)
-{
-    const int repeat = atoi(getenv("REPEAT"));
-    double best = 1e9;
-    struct timespec t[2];
+static struct {
+    double in, best[1 << 16]; /* processor's seconds in exchanges; shortest */
+    int n;                    /* exchanges of this call so far */
+    const struct attn_comm *comm;
+} timed;
 
+static double timed_clock(clockid_t of)
+{
+    struct timespec t;
+
+    clock_gettime(of, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#if TIMED_RANKS > 1
+static void timed_end(double cpu, double begin)
+{
+    double *best = &timed.best[timed.n];
+    const double s = timed_clock(CLOCK_MONOTONIC) - begin;
+
+    *best = *best == 0 || s < *best ? s : *best;
+    timed.n++;
+    timed.in += timed_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+}
+
+static void timed_gather(void *with, float *y, int64_t ld, int64_t rows,
+                         const int64_t *first)
+{
+    const double cpu = timed_clock(CLOCK_PROCESS_CPUTIME_ID);
+    const double begin = timed_clock(CLOCK_MONOTONIC);
+
+    timed.comm->gather(with, y, ld, rows, first);
+    timed_end(cpu, begin);
+}
+
+static void timed_reduce(void *with, int64_t how, void *x, int64_t ld,
+                         int64_t rows, int64_t columns)
+{
+    const double cpu = timed_clock(CLOCK_PROCESS_CPUTIME_ID);
+    const double begin = timed_clock(CLOCK_MONOTONIC);
+
+    timed.comm->reduce(with, how, x, ld, rows, columns);
+    timed_end(cpu, begin);
+}
+
+/* Makes a batch time its exchanges. */
+static void timed_comm(struct attn_batch *b)
+{
+    static struct attn_parallel parallel;
+    static struct attn_comm comm;
+
+    timed.comm = b->parallel->comm;
+    comm = *timed.comm;
+    comm.gather = timed_gather;
+    comm.reduce = timed_reduce;
+    parallel = *b->parallel;
+    parallel.comm = &comm;
+    b->parallel = &parallel;
+}
+#endif
+
+static void timed_call(void (*call)(const void *, const struct attn_batch *,
+                                    void *),
+                       const void *bound, const struct attn_batch *b,
+                       void *arena)
+{
+    const int chosen = b->sequences == atoi(getenv("SEQUENCES"))
+                    && b->start[b->sequences] == atoi(getenv("ROWS"));
+    const int repeat = chosen ? atoi(getenv("REPEAT")) : 1;
+    struct attn_batch to = *b;
+    double least = 1e9, sum = 0;
+
+#if TIMED_RANKS > 1
+    if (chosen)
+        timed_comm(&to);
+#endif
     for (int i = 0; i < repeat; i++) {
-        clock_gettime(CLOCK_MONOTONIC, &t[0]);
-        call(bound, b, arena);
-        clock_gettime(CLOCK_MONOTONIC, &t[1]);
-        const double s = (double)(t[1].tv_sec - t[0].tv_sec)
-                       + 1e-9 * (double)(t[1].tv_nsec - t[0].tv_nsec);
-        best = s < best ? s : best;
+        const double begin = timed_clock(CLOCK_PROCESS_CPUTIME_ID);
+        timed.n = 0;
+        timed.in = 0;
+        call(bound, &to, arena);
+        const double s = timed_clock(CLOCK_PROCESS_CPUTIME_ID) - begin
+                       - timed.in;
+        least = s < least ? s : least;
     }
-    fprintf(stderr, "timed %lld %lld %.9f\\n", (long long)b->sequences,
-            (long long)b->start[b->sequences], best);
+    for (int i = 0; i < timed.n; i++)
+        sum += timed.best[i];
+    if (chosen)
+        fprintf(stderr, "timed %.9f %.9f\\n", least, sum);
 }
 """
 ENTRY = """
-static void timed_{0}(const void *bound, const struct attn_batch *b, void *arena)
+static void timed_{0}(const void *bound, const struct attn_batch *b,
+                    void *arena)
 {{
-    timed({1}, bound, b, arena);
+    timed_call({1}, bound, b, arena);
 }}
 """
 
@@ -124,9 +198,10 @@ def make_programs(args, folder, model, sets):
                        check=True, stderr=subprocess.DEVNULL)
         make_timed(source)
         subprocess.run([cc, "-O2", "-march=native", "-std=gnu11", "-w",
-                        "-DATTNC_MAIN", source, "-o", f"{folder}/{ranks}",
-                        "-lm"], env={**os.environ, "OMPI_CC": args.cc,
-                                     "MPICH_CC": args.cc}, check=True)
+                        f"-DTIMED_RANKS={ranks}", "-DATTNC_MAIN", source,
+                        "-o", f"{folder}/{ranks}", "-lm"], check=True,
+                       env={**os.environ, "OMPI_CC": args.cc,
+                            "MPICH_CC": args.cc})
 
 
 def put_lines(folder, count, tokens):
@@ -145,23 +220,26 @@ def seconds(folder, ranks, call):
     steps = call["past"] > 0
     sequences, rows = call["sequences"], call["rows"]
     lines = put_lines(folder, sequences, call["past"] or rows)
-    repeat = max(3, 2000 // (sequences * rows))
+    repeat = max(3, 5000 // (sequences * rows + 20))
     more = ["--suppress=2", "--max-output=2"] if steps or call["name"] == \
         "prefill" else []
     start = [] if ranks == 1 else ["mpirun", "-n", str(ranks)]
     out = subprocess.run([*start, f"{folder}/{ranks}", f"{folder}/1.weights",
                           "--ids", "--threads=1", "--no-check", *more],
                          stdin=open(lines), stdout=subprocess.DEVNULL,
-                         stderr=subprocess.PIPE, text=True, check=True,
-                         env={**os.environ, "REPEAT": str(repeat)})
-    found = re.findall(rf"^timed {sequences} {sequences * rows} (\S+)$",
-                       out.stderr, re.M)
-    return float(found[0])
+                         stderr=subprocess.PIPE, text=True,
+                         env={**os.environ, "REPEAT": str(repeat),
+                              "SEQUENCES": str(sequences),
+                              "ROWS": str(sequences * rows)})
+    if out.returncode:
+        sys.exit(out.stderr)
+    return [float(s) for s in re.search(r"^timed (\S+) (\S+)$", out.stderr,
+                                        re.M).groups()]
 
 
 def measure(args, model, sets):
-    """Returns, for each call, its name, the plan's estimate for 2 ranks, and
-    the seconds of 1 rank and of 2 ranks."""
+    """Returns, for each call, the plan's estimate for 2 ranks, the seconds of 1
+    rank, and of 2 ranks those between the exchanges and those of them."""
     args.model = model
     plan = calls(args, args.link or "1us,1GB/s", 2, "--threads=1",
                  *(f"--set={s}" for s in sets))
@@ -171,25 +249,25 @@ def measure(args, model, sets):
         for _ in range(args.runs):
             for i, call in enumerate(plan):
                 for n in (1, 2):
-                    best[i, n] = min(best.get((i, n), 1e9),
-                                     seconds(folder, n, call))
-    return [(c, best[i, 1], best[i, 2]) for i, c in enumerate(plan)]
+                    best[i, n] = [*map(min, best.get((i, n), (1e9, 1e9)),
+                                       seconds(folder, n, call))]
+    return [(c, best[i, 1][0], *best[i, 2]) for i, c in enumerate(plan)]
 
 
 def compute_of(row):
-    call, one, _ = row
+    call, one = row[:2]
     return call["compute_s"] * one / call["one_rank_s"]
 
 
 def fit(rows):
-    """Returns the latency and the seconds of a byte, both at least 0, with the
-    least squares of relative errors of the times of 2 ranks."""
+    """Returns the latency and the seconds of a byte with the least squares of
+    relative errors of the exchanges."""
     def error(latency, byte):
-        return sum(((compute_of(r) + latency * r[0]["messages"]
-                     + byte * r[0]["bytes"]) / r[2] - 1) ** 2 for r in rows)
-    best = min((error(1e-7 * 1.1 ** i, 1e-12 * 1.1 ** k), i, k)
-               for i in range(100) for k in range(100))
-    return 1e-7 * 1.1 ** best[1], 1e-12 * 1.1 ** best[2]
+        return sum(((latency * r[0]["messages"] + byte * r[0]["bytes"]) / r[3]
+                    - 1) ** 2 for r in rows)
+    best = min((error(1e-7 * 1.05 ** i, 1e-12 * 1.05 ** k), i, k)
+               for i in range(150) for k in range(150))
+    return 1e-7 * 1.05 ** best[1], 1e-12 * 1.05 ** best[2]
 
 
 def print_measured(args):
@@ -200,18 +278,21 @@ def print_measured(args):
             rows.append((*row, os.path.basename(model)[:-5] + (
                 " int8" if INTEGERS[0] in sets else " f32")))
     if not args.link:
-        latency, byte = fit([r[:3] for r in rows])
+        latency, byte = fit(rows)
         print(f"--link={1e6 * latency:.2g}us,{1e-9 / byte:.2g}GB/s\n")
-    print("| model | call | rows | 1 rank, ms | 2 ranks, ms | predicted "
-          "| predicted / measured |")
-    print("|---|---|---|---|---|---|---|")
-    for call, one, two, name in rows:
+    print("| model | call | rows | 1 rank, ms | 2 ranks, ms: between exchanges "
+          "| predicted | exchanges | predicted | predicted / measured |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        call, one, between, exchanges, name = row
         link = (call["gathers_s"] if args.link else
                 latency * call["messages"] + byte * call["bytes"])
-        said = compute_of((call, one, two)) + link
-        print(f"| {name} | {call['name']} | "
-              f"{call['sequences']} x {call['rows']} | {1e3 * one:.3g} | "
-              f"{1e3 * two:.3g} | {1e3 * said:.3g} | {said / two:.2f} |")
+        compute = compute_of(row)
+        print(f"| {name} | {call['name']} | {call['sequences']} x "
+              f"{call['rows']} |",
+              *(f"{1e3 * x:.3g} |" for x in (one, between, compute, exchanges,
+                                             link)),
+              f"{(compute + link) / (between + exchanges):.2f} |")
 
 
 def main():

@@ -170,6 +170,7 @@ static Load shared(Load load, double ranks)
         Cost *of = &load.of[i];
         *of = (Cost){ .flops = of->flops / ranks,
                       .dots = of->dots / ranks,
+                      .pairs = of->pairs / ranks,
                       .weights = of->weights / ranks,
                       .again = of->again / ranks,
                       .scan = of->scan / ranks,
@@ -182,6 +183,20 @@ static Load shared(Load load, double ranks)
     return load;
 }
 
+/* Adds the pass over complete sums in which each rank makes results of all of
+ * them: it reads the sums and residuals, and writes the results. */
+static void add_finish(const Ranks *r, Entry entry, Load *load)
+{
+    Cost *to = &load->of[LoadMove];
+    for (int i = 0; i < r->p->g->nodes.n; i++) {
+        if (how_of(r, i) < RankSumInt || !runs_in(r, i, entry))
+            continue;
+        to->values += (2 + sums_of(r->p, node_at(r->p, i)))
+                    * r->cost[i].written;
+        to->written += r->cost[i].written;
+    }
+}
+
 static RankWork work_of_call(Ranks *r, const char *name, Entry entry,
                              int64_t sequences, int64_t rows, int64_t past)
 {
@@ -190,7 +205,8 @@ static RankWork work_of_call(Ranks *r, const char *name, Entry entry,
     };
     const EntryCall call = count(r, entry, sequences, rows, past);
     const Load load = load_of(r->p, &call, r->cost);
-    const Load part = shared(load, (double)r->link->ranks);
+    Load part = shared(load, (double)r->link->ranks);
+    add_finish(r, entry, &part);
     add_gathers(r, entry, StackNone, &w);
     w.one = seconds_of(r, machine_rates(r->m, r->link->threads), &load);
     w.compute = seconds_of(r, &r->rates, &part);

@@ -1,16 +1,17 @@
 /* over_ranks.h: estimates the cost of one model that is divided among N ranks,
  * before its code is compiled. Each rank has `threads` cores of a machine like
  * this one, which others of these ranks share if it has more. A rank computes
- * its share of the columns of each product and of the heads of
- * attention. After each of these nodes, every rank receives the columns of the
- * other ranks: a gather. Products that only attention reads, those of queries,
+ * its share of the columns of each product and of the heads of attention. After
+ * each of these nodes, every rank receives the columns of the other ranks: a
+ * gather. Products that only attention reads, those of queries,
  * keys and values, need none. With integer arithmetic or fix.sum_ranks the
  * ranks add the sums of o and w2, instead of gathering the heads, o, w1 and w2:
- * a sum is two gathers, of which the first adds. With integers they also take
+ * a sum is two gathers, of which the first adds, and a pass over the sums, in
+ * which each rank makes the results. With integers they also take
  * the maximum of these products' rows before; its bytes are left out. Each rank
  * computes all other nodes, such as norms, in full.
  *
- *   seconds of N ranks = divided work / N + other work
+ *   seconds of N ranks = divided work / N + other work + passes over sums
  *                      + gathers * ceil(log2(N)) * latency
  *                      + bytes of the results * (N - 1) / N / rate
  *

@@ -157,6 +157,62 @@ static void test_calls(void **state)
     engine_close(&engine);
 }
 
+/* Ranks of one thread share a machine of two cores, whose memory is not twice
+ * as fast for both; a third rank has a machine of its own. Products of bf16
+ * pairs are divided too. */
+static void test_shared_machine(void **state)
+{
+    static const Machine two = {
+        .cores = 2,
+        .rates = { { 1, 1e11, 0, 2e11, { 0, 0, 0, 1e10 } },
+                   { 2, 2e11, 0, 4e11, { 0, 0, 0, 1.2e10 } } },
+        .counts = 2,
+    };
+    static const char *const sets[] = { "dtype=bf16", "arithmetic=bf16_dp" };
+    const EngineOptions o = {
+        .spec = "models/llama-110m.yaml", .seed = 1, .sets = sets, .nsets = 2
+    };
+    (void)state;
+    assert_int_equal(engine_plan(&engine, &o), ExitDone);
+    for (int64_t n = 2; n <= 3; n++) {
+        const Link link = { n, 1, 1e-6, 1e10 };
+        const RankReport r = ranks_report(engine.plan, &two, coefficients,
+                                          &link);
+        near(r.rates.fma, 1e11);
+        near(r.rates.pair, 2e11);
+        near(r.rates.read[LevelMemory], 6e9);
+        /* little of a prefill waits for memory */
+        assert_true(fabs(r.work[1].compute * (double)n / r.work[1].one - 1)
+                    < 0.02);
+        near(r.work[0].compute * 6e9, r.work[0].one * 1e10 / (double)n);
+    }
+    engine_close(&engine);
+}
+
+/* Each rank makes results of complete sums: it reads the sums and the residual
+ * for o and w2 of each layer; what it writes, which is less, takes no time. */
+static void test_finish(void **state)
+{
+    (void)state;
+    plan_of("models/llama-110m.yaml");
+    const double gathers = report(2, 1e-5, 1e9).work[1].compute;
+    engine_close(&engine);
+    static const char *const sets[] = { "fix.sum_ranks=true" };
+    const EngineOptions o = {
+        .spec = "models/llama-110m.yaml", .seed = 1, .sets = sets, .nsets = 1
+    };
+    assert_int_equal(engine_plan(&engine, &o), ExitDone);
+    near(report(2, 1e-5, 1e9).work[1].compute, gathers);
+    coefficients[LoadMove] = 1;
+    const double moved = report(2, 1e-5, 1e9).work[1].compute;
+    engine_close(&engine);
+    plan_of("models/llama-110m.yaml");
+    near((moved - report(2, 1e-5, 1e9).work[1].compute) * 1e10,
+         12 * 2 * 2 * 512.0 * 4 * (double)engine.spec->d_model);
+    coefficients[LoadMove] = 0;
+    engine_close(&engine);
+}
+
 /* A slow link never pays; a fast one does for any number. With rising latency,
  * the least number rises. At a low rate, it pays for few sequences alone: their
  * weights are read once, and each has its gathers. */
@@ -202,9 +258,10 @@ static void test_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers),     cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_float_sums), cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_break_even), cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_layers),         cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_float_sums),     cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_shared_machine), cmocka_unit_test(test_finish),
+        cmocka_unit_test(test_break_even),     cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
