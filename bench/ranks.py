@@ -11,11 +11,12 @@
         the --link that fits the exchanges best, and by it predicted / measured.
         --link=LATENCY,RATE uses one found before.
 
-Calls are repeated within the program. Other work on the machine only makes them
-longer, so between the exchanges the least time of the processor counts, and of
-each exchange the shortest time. Where ranks wait for each other is left out. The
-estimate of N ranks is that of `attnc plan`, times measured / estimated of one
-rank: the error of the cost model for one rank is not that of the ranks.
+Calls are repeated within the program. Other work on the machine only makes
+them longer, so between the exchanges the least time of the processor counts,
+and of each exchange the shortest time. How long ranks wait for each other is
+left out. The estimate of N ranks is that of `attnc plan`, times measured /
+estimated of one rank: the error of the cost model for one rank is not that of
+the ranks.
 """
 import argparse
 import json

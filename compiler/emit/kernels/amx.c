@@ -172,8 +172,8 @@ AMX_SUMS(amx_int8, amx_sum_int8)
 AMX_SUMS(amx_int8, _tile_dpbusd)
 #endif
 
-/* Converts the sums of a row and a panel to floats, times both scales, or leaves
- * their bits. */
+/* Converts the sums of a row and a panel to floats, times both scales, or
+ * leaves their bits. */
 INLINE void amx_int8_row(tile_sums sum, int does, const int32_t *sums,
                          int64_t row, const uint8_t *panel,
                          const struct amx_operands *of)
