@@ -934,7 +934,6 @@ INLINE const char *tile_fetch(int mr, int nr, int does, const char *next,
     return next + ahead;
 }
 
-/* Adds a number of each row, lda apart, times vectors w. */
 INLINE void row_add(v *sum, int nr, v x, const v *w)
 {
 #define ADD(j)                                                                 \
@@ -943,6 +942,7 @@ INLINE void row_add(v *sum, int nr, v x, const v *w)
     EACH_VECTOR(ADD)
 }
 
+/* Adds a number of each row, lda apart, times vectors w. */
 INLINE void rows_add(tile_sums sum, int mr, int nr, const float *a, int64_t lda,
                      const v *w)
 {
@@ -952,8 +952,10 @@ INLINE void rows_add(tile_sums sum, int mr, int nr, const float *a, int64_t lda,
     EACH_ROW(ADD_ROW)
 }
 
-/* Adds the column of A at a times a line of each panel, which `read` reads. */
+/* Returns the vector of a panel from index `at` on. */
 typedef v tile_read(const void *b, int64_t at);
+
+/* Adds the column of A at a times a line of each panel, which `read` reads. */
 INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
                        const struct tile_operands *of, const float *a,
                        const void *b)

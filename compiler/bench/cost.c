@@ -172,12 +172,14 @@ static void add_operations(Cost *to, const Plan *p, int node, int64_t rows,
     const double sums = f->kernel
                           ? (double)node_sums(g, node, rows / times, keys, 1)
                           : 0;
-    const bool blocks = f == &row_formats[ArithmeticBf16Amx];
+    const bool three = f == &row_formats[ArithmeticBf16x3];
+    const bool blocks = three || f == &row_formats[ArithmeticBf16Amx];
+    const double products = three ? 3 : f->planes;
     to->flops += all - sums;
     if (f->scaled || (blocks && p->target.amx))
-        to->dots += (blocks ? 2 : f->planes) * sums;
+        to->dots += (blocks ? 2 : 1) * products * sums;
     else
-        *(blocks ? &to->flops : &to->pairs) += sums;
+        *(blocks ? &to->flops : &to->pairs) += products * sums;
 }
 
 /* Adds the weights that scans read again: a scan has one step per row of the

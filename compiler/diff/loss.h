@@ -31,6 +31,8 @@ void matrices_of(Matrices *to, const Engine *e);
 /* Measures the rounding errors of each matrix, with the functions of the
  * packer. */
 void matrices_measure(Matrices *m, const Engine *e);
+/* Returns the matrix's `dtype`: f32 for one that is stored in bf16x2. */
+Dtype matrix_dtype(const Matrix *m);
 /* Returns the bytes of a matrix in the format `stored`, without padding. */
 int64_t matrix_bytes(const Matrix *m, Dtype stored);
 /* Returns the root mean square of the errors divided by that of the weights; 0

@@ -36,6 +36,11 @@ void matrices_of(Matrices *to, const Engine *e)
     }
 }
 
+Dtype matrix_dtype(const Matrix *m)
+{
+    return m->item->dtype == DtypeBf16x2 ? DtypeF32 : m->item->dtype;
+}
+
 int64_t matrix_bytes(const Matrix *m, Dtype stored)
 {
     return m->item->rows * dtype_column_bytes(stored, m->item->k);
@@ -74,7 +79,7 @@ void matrices_measure(Matrices *m, const Engine *e)
     progress_begin("measuring the matrices");
     for (int i = 0; i < m->at.n; i++) {
         progress_at((double)i / m->at.n);
-        if (m->at.at[i].item->dtype != DtypeF32)
+        if (matrix_dtype(&m->at.at[i]) != DtypeF32)
             measure(&m->at.at[i], e);
     }
     progress_end();

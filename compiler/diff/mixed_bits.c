@@ -111,7 +111,7 @@ static bool lost_alone(Search *s, int i, Dtype d, double *lost)
 static bool add_steps(Search *s, int i)
 {
     const Matrix *m = &s->m->at.at[i];
-    Dtype from = m->item->dtype;
+    Dtype from = matrix_dtype(m);
     double lost, then;
     if (!lost_alone(s, i, from, &lost))
         return false;
@@ -159,7 +159,7 @@ static bool take_steps(Search *s, int n)
 {
     bool any = false;
     for (int i = 0; i < s->m->at.n; i++)
-        s->dtype[i] = s->m->at.at[i].item->dtype;
+        s->dtype[i] = matrix_dtype(&s->m->at.at[i]);
     for (int i = 0; i < n; i++) {
         Dtype *d = &s->dtype[s->step.at[i].matrix];
         *d = *d == DtypeF32 ? DtypeF32 : s->step.at[i].to;
@@ -167,7 +167,7 @@ static bool take_steps(Search *s, int n)
     s->at.raised = 0;
     for (int i = 0; i < s->m->at.n; i++) {
         any |= s->dtype[i] != DtypeF32;
-        s->at.raised += s->dtype[i] != s->m->at.at[i].item->dtype;
+        s->at.raised += s->dtype[i] != matrix_dtype(&s->m->at.at[i]);
     }
     return any;
 }

@@ -27,7 +27,7 @@ static int scan(Build *b, int x, bool reversed)
     n.cache = b->entry == EntryDecode ? CacheSelf : CacheCross;
     b->field = "mix.cell";
     n.in[0] = put_linear(b, x, rows, s->bias_mix, of(b, reversed, "input"));
-    n.in[1] = put_matrix(b, rows, d, word, ReadByProduct);
+    n.in[1] = put_matrix(b, rows, d, word, ReadByScan);
     if (s->bias_mix)
         n.in[n.nin++] = put_bias(b, rows, word);
     n.sourced = b->entry == EntryDecode && s->mix_start == StartSource;

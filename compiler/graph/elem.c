@@ -2,8 +2,8 @@
  * arithmetic of products whose activations have these types. */
 #include "graph/graph.h"
 
-_Static_assert((int)ElemBf16AmxRow - (int)ElemQ8
-                   == (int)ArithmeticBf16Amx - (int)ArithmeticInt8,
+_Static_assert((int)ElemBf16x3Row - (int)ElemQ8
+                   == (int)ArithmeticBf16x3 - (int)ArithmeticInt8,
                "each Arithmetic has an Elem, in this order");
 
 Dtype elem_dtype(Elem e)

@@ -112,7 +112,8 @@ typedef enum {
     ElemQ8, /* rows that an Arithmetic reads, in its order */
     ElemQ15,
     ElemBf16DpRow,
-    ElemBf16AmxRow
+    ElemBf16AmxRow,
+    ElemBf16x3Row
 } Elem;
 Dtype elem_dtype(Elem e); /* DtypeF32 for types that are not weight formats */
 /* Convert between the element type of a product's activations and the product's

@@ -13,10 +13,11 @@ const char *const sym_name[Syms] = {
 static const char *const elem_name[] = {
 #define FORMAT(name, word, ...) word,
 #include "runtime/weights/format_rows.h"
-    "i32",  "q8",   "q15",
-    "bf16", "bf16", /* the same format, for another order of sums */
+    "i32",    "q8",   "q15",
+    "bf16",   "bf16", /* the same format, for another order of sums */
+    "bf16x2",
 };
-_Static_assert(sizeof elem_name / sizeof *elem_name == ElemBf16AmxRow + 1,
+_Static_assert(sizeof elem_name / sizeof *elem_name == ElemBf16x3Row + 1,
                "each Elem has a name");
 static const char *const entry_name[] = {
     [EntryNone] = "constants",

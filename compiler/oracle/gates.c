@@ -223,12 +223,16 @@ static void gate_rotate(const Interp *in, const Node *n, double *out)
 
 /* A number within 4 ulp of the middle between two integers, or two bf16, may be
  * rounded to either. All other numbers differ only by the rounding of the
- * scale. */
+ * scale. Both numbers of bf16x3 together have 16 bits at least. */
 static void gate_quantize(const Interp *in, const Node *n, double *out)
 {
     const Matrix x = interp_in(in, n, 0);
     const Arithmetic a = elem_arithmetic(n->type.elem);
     for (int64_t i = 0; i < x.rows * x.cols; i++) {
+        if (a == ArithmeticBf16x3) {
+            out[i] = (0x1p-17 * fabs(x.at[i]) + 0x1p-55) / F32_EPS;
+            continue;
+        }
         const double *row = x.at + i / x.cols * x.cols;
         const double step = row_formats[a].scaled
                               ? quantize_step(row, x.cols, a)
@@ -265,6 +269,17 @@ static bool sums_integers(const Interp *in, const Node *n)
     return n->nin > 0
         && row_formats[elem_arithmetic(in->g->nodes.at[n->in[0]].type.elem)]
                .scaled;
+}
+
+/* True for a product in bf16x3. It leaves out the products of both second
+ * numbers, each 2^-16 of the product at most. A weight with a folded factor is
+ * split after the factor; the oracle's is split before, and each may lack 2^-17
+ * of it. */
+static bool splits_numbers(const Interp *in, const Node *n)
+{
+    return (n->op == OpMatmul || n->op == OpLinear)
+        && elem_arithmetic(in->g->nodes.at[n->in[0]].type.elem)
+               == ArithmeticBf16x3;
 }
 
 /* Returns the size of the numbers that are rounded in an integer product. The
@@ -409,6 +424,8 @@ void gate_node(const Interp *in, int node, const double *want, double *out)
     double eps = row->eps * F32_EPS;
     if (row->sum && !sums_integers(in, n))
         eps = fmin(row->eps, terms(in, n)) * F32_EPS;
+    if (splits_numbers(in, n))
+        eps += 0x1p-15;
     Arena *a = arena_new();
     const double *scale = want;
     if (row->gate) {
@@ -470,6 +487,7 @@ const ModelGate arithmetic_gates[Arithmetics] = {
     [ArithmeticInt15] = { 0.02, 1e-6, 1e-5 },
     [ArithmeticBf16Dp] = { 0.5, 1e-2, 1e-2 },
     [ArithmeticBf16Amx] = { 0.5, 1e-2, 1e-2 },
+    [ArithmeticBf16x3] = { 3e-3, 1e-7, 1e-6 },
 };
 const ModelGate rounding_gates[Dtypes] = {
 #define GATE(...) { __VA_ARGS__ }

@@ -37,7 +37,8 @@ typedef struct {
 /* Limits for a model compared with an oracle that uses the same weights. For
  * 108 random models, the largest max_error, nmse and divergence were 1.4, 0.012
  * and 0.52 with int8 arithmetic (mostly with few columns), and 2e-3, 1.3e-7 and
- * 4e-7 with int15. */
+ * 4e-7 with int15. bf16x3 has 30 times the error of f32: of 60 models, the
+ * largest were 5.6e-4, 3.5e-9 and 2.1e-7. */
 extern const ModelGate arithmetic_gates[Arithmetics];
 /* Limits for a model with narrower weights compared with the same model in f32.
  * int8 arithmetic has the limits of int4 weights. Of 133 random bf16 models,

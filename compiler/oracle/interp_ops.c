@@ -48,6 +48,18 @@ void eval_matmul(const Interp *in, const Node *n, double *out)
     }
 }
 
+static double nearest_multiple(double x, double step)
+{
+    return step > 0 ? rint(x / step) * step : 0;
+}
+
+/* Rounds x to the sum of two numbers of bf16. */
+static double nearest_two(double x)
+{
+    const double near = nearest_multiple(x, bf16_step(x));
+    return near + nearest_multiple(x - near, bf16_step(x - near));
+}
+
 void eval_quantize(const Interp *in, const Node *n, double *out)
 {
     const Matrix x = interp_in(in, n, 0);
@@ -58,7 +70,8 @@ void eval_quantize(const Interp *in, const Node *n, double *out)
         const double all = scaled ? quantize_step(row, x.cols, a) : 0;
         for (int64_t c = 0; c < x.cols; c++) {
             const double step = scaled ? all : bf16_step(row[c]);
-            *out++ = step > 0 ? rint(row[c] / step) * step : 0;
+            *out++ = a == ArithmeticBf16x3 ? nearest_two(row[c])
+                                           : nearest_multiple(row[c], step);
         }
     }
 }

@@ -362,6 +362,13 @@ static int64_t extent(const Trial *t, Dim d, int64_t sequence)
              : rows_by(t->sample, t->engine->spec, d.sym, sequence, &first);
 }
 
+/* Returns the number whose nearest bf16 is *at; what that lacks is 32 behind.
+ */
+static double two_bf16(const uint16_t *at)
+{
+    return (double)bf16_float(at[0]) + (double)bf16_float(at[32]);
+}
+
 /* Reads a row of n elements at `from`, converting quantised integers to the
  * numbers that they represent. */
 static void read_row(const float *from, Elem elem, int64_t n, double *out)
@@ -383,6 +390,8 @@ static void read_row(const float *from, Elem elem, int64_t n, double *out)
             out[i] = scale
                    * (f->planes == 2 ? 128 * (high[i] - 128) + high[stored + i]
                                      : high[i] - 128);
+        else if (a == ArithmeticBf16x3)
+            out[i] = two_bf16((const uint16_t *)from + i / 32 * 64 + i % 32);
         else if (f->kernel)
             out[i] = (double)bf16_float(((const uint16_t *)from)[i]);
         else

@@ -128,7 +128,9 @@ static Dtype coarsest(const Graph *g)
     Dtype least = g->spec->arithmetic == ArithmeticInt8 ? DtypeInt4 : DtypeF32;
     for (int i = 0; i < g->nodes.n; i++) {
         const Dtype d = elem_dtype(g->nodes.at[i].type.elem);
-        least = d > least ? d : least;
+        least = rounding_gates[d].max_error > rounding_gates[least].max_error
+                  ? d
+                  : least;
     }
     return least;
 }

@@ -15,11 +15,12 @@ static const struct {
 };
 
 /* ArithmeticInt8 multiplies one plane of bytes of x, ArithmeticInt15 two,
- * ArithmeticBf16Dp pairs, ArithmeticBf16Amx blocks of 32. */
+ * ArithmeticBf16Dp pairs, ArithmeticBf16Amx blocks of 32, ArithmeticBf16x3
+ * three products of such blocks. */
 static const char *const arithmetic_suffix[] = {
     [ArithmeticF32] = "",         [ArithmeticInt8] = "_dot",
     [ArithmeticInt15] = "_dot2",  [ArithmeticBf16Dp] = "_dp",
-    [ArithmeticBf16Amx] = "_amx",
+    [ArithmeticBf16Amx] = "_amx", [ArithmeticBf16x3] = "_x3",
 };
 
 const char *epilogue_suffix(Arena *a, Epilogue ep)

@@ -235,15 +235,16 @@ static void add_bias_block(Plan *p, int node)
     push_block(p, b);
 }
 
-/* Returns the layout in which a node reads input k. Integer weights are always
- * in panels, even if they are only looked up. */
+/* Returns the layout in which a node reads input k. Weights of integers and of
+ * bf16x2 are always in panels, even if they are only looked up. */
 static PackLayout wanted(const Plan *p, const Node *n, int k)
 {
     const Type type = node_at(p, n->in[k])->type;
     const bool columns = has_product(n) || n->op == OpDepthwise;
     if (is_product(n) && k == 2)
         return PackVector;
-    if ((columns && k == 1) || dtype_is_integer(dtype_of(type)))
+    if ((columns && k == 1) || dtype_is_integer(dtype_of(type))
+        || dtype_of(type) == DtypeBf16x2)
         return PackPanels;
     return type.rank == 2 && !node_at(p, n->in[k])->parts ? PackRows
                                                           : PackVector;
@@ -346,9 +347,9 @@ static PackItem item_of(Plan *p, const Block *b, int node, double scale,
                     .dtype = b->dtype,
                     .scale = (float)scale,
                     .scaled = scale < 1 || scale > 1,
-                    .flushed = row_formats[p->g->spec->arithmetic].groups
-                                == DtypeBf16
-                            && b->dtype == DtypeBf16 };
+                    .flushed = row_formats[s->arithmetic].kernel
+                            && !dtype_is_integer(b->dtype)
+                            && row_formats[s->arithmetic].groups == b->dtype };
     if (b->layout == PackVector) {
         it.rows = 1;
         it.k = n->type.dim[n->type.rank - 1].c;

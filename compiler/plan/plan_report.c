@@ -160,12 +160,18 @@ static json_t *tasks_json(const Plan *p)
 /* Returns why products are slower than in f32, or NULL if they are not. */
 static const char *slow_text(const Plan *p)
 {
-    return p->g->spec->arithmetic != ArithmeticBf16Dp || p->target.pairs
-             ? NULL
-             : arena_printf(p->arena_,
-                            "products of many rows take longer in bf16_dp than "
-                            "in f32 on %s, where FMAs compute them",
-                            p->target.name);
+    const char *word = p->g->spec->arithmetic == ArithmeticBf16Dp
+                            && !p->target.pairs
+                         ? "bf16_dp"
+                     : p->g->spec->arithmetic == ArithmeticBf16x3
+                               && !p->target.amx
+                         ? "bf16x3"
+                         : NULL;
+    return word ? arena_printf(p->arena_,
+                               "products of many rows take longer in %s than "
+                               "in f32 on %s, where FMAs compute them",
+                               word, p->target.name)
+                : NULL;
 }
 
 static json_t *report(const Plan *p)

@@ -122,10 +122,11 @@ static bool divided_columns(const Graph *g, int x, int64_t ranks,
 }
 
 /* Returns the columns that float sums of a rank are a multiple of: a panel of
- * bf16 has pairs, and bf16_amx adds blocks. */
+ * bf16 has pairs, and bf16_amx and bf16x3 add blocks. */
 static int64_t columns_at_once(Dtype w, Arithmetic a)
 {
-    return a == ArithmeticBf16Amx ? 32 : w == DtypeBf16 ? 2 : 1;
+    const bool blocks = a == ArithmeticBf16Amx || a == ArithmeticBf16x3;
+    return blocks ? 32 : w == DtypeBf16 ? 2 : 1;
 }
 
 /* True if the ranks add the sums of product n; then sets the columns of its

@@ -102,6 +102,7 @@ static Arithmetic arithmetic_of(const char *epilogue)
          : !strncmp(epilogue, "dot", 3)  ? ArithmeticInt8
          : !strncmp(epilogue, "dp", 2)   ? ArithmeticBf16Dp
          : !strncmp(epilogue, "amx", 3)  ? ArithmeticBf16Amx
+         : !strncmp(epilogue, "x3", 2)   ? ArithmeticBf16x3
                                          : ArithmeticF32;
 }
 

@@ -9,6 +9,11 @@
 /* True if products with weights of this format compute in the arithmetic;
  * others compute in f32. */
 bool arithmetic_reads(Arithmetic a, Dtype d);
+/* Returns the format in which matrices of a product are stored whose `dtype` is
+ * d: bf16x3 splits f32 when it is packed. */
+Dtype arithmetic_dtype(Arithmetic a, Dtype d);
+/* Returns a dtype that the arithmetic reads. */
+Dtype arithmetic_needs(Arithmetic a);
 
 typedef struct {        /* rows that products read */
     const char *kernel; /* makes such rows from floats; NULL: none is needed */

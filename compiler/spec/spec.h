@@ -20,7 +20,7 @@ enum { MostTextBytes = 16384 }; /* of a text, such as chat.system.text */
 enum { TieSource = 1, TieTarget = 2, TieLogits = 4 };
 
 /* Bits for the uses of a weight matrix; 0: not a matrix, so always f32. */
-enum { ReadByProduct = 1, ReadByLookUp = 2, ReadByLogits = 4 };
+enum { ReadByProduct = 1, ReadByLookUp = 2, ReadByLogits = 4, ReadByScan = 8 };
 
 typedef struct {
     int64_t size; /* from vocab.*.size, or the number of lines of the file */

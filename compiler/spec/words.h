@@ -123,6 +123,7 @@ typedef enum {
     ArithmeticInt15,
     ArithmeticBf16Dp,
     ArithmeticBf16Amx,
+    ArithmeticBf16x3,
     Arithmetics
 } Arithmetic;
 

@@ -235,9 +235,10 @@ static double cycle_rate(const CostModel *m)
 /* Returns the numbers of k that one instruction adds to a sum. */
 static double k_per_step(const CostModel *m)
 {
-    return m->task->key.arithmetic == ArithmeticBf16Dp && m->plan->target.pairs
-             ? 2
-             : 1;
+    const Arithmetic a = m->task->key.arithmetic;
+    return a == ArithmeticBf16x3                          ? 1.0 / 3
+         : a == ArithmeticBf16Dp && m->plan->target.pairs ? 2
+                                                          : 1;
 }
 
 /* Returns the seconds of a product of rows x k with k x n, whose B is in a

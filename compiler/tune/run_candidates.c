@@ -154,7 +154,7 @@ static void *random_weights(Arena *a, Dtype dtype, int64_t bytes)
     for (int64_t i = 0; i < bytes / 4; i++) {
         const float x = (float)bench_random(&state) / 2147483648.0f - 0.5f;
         memcpy(&at[i], &x, sizeof x);
-        if (dtype == DtypeBf16)
+        if (dtype == DtypeBf16 || dtype == DtypeBf16x2)
             at[i] = (at[i] & 0xffff0000u) | at[i] >> 16;
         if (dtype_shared(dtype))
             at[i] &= 0x0f0f0f0fu;

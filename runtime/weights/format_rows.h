@@ -19,9 +19,13 @@
  *  meaning     follows the word in `attnc fields`
  *  layout      a comment of emitted files, or NULL
  *
- * Files define FORMAT before they include this one, which undefines it. */
+ * Files define FORMAT before they include this one, which undefines it. A row
+ * OWN_FORMAT is no value of `dtype`: an arithmetic stores f32 in it. */
 #ifndef FORMAT
 #define FORMAT(...)
+#endif
+#ifndef OWN_FORMAT
+#define OWN_FORMAT FORMAT
 #endif
 
 /* clang-format off */
@@ -50,5 +54,11 @@ FORMAT(Int4g64, "int4g64", 128, 68, 8, 64, STEPS(127), GATE(8, 1, 4),
     " * the first four of eight k in the lower halves of its bytes, the others in\n"
     " * the upper halves; then a step and an offset of each row for the first 64\n"
     " * k, then for the others. An integer is (half - 8) step + offset. */\n")
+OWN_FORMAT(Bf16x2, "bf16x2", 32, 128, 0, 0, STEPS(0), GATE(3e-3, 1e-7, 1e-6),
+    "f32 as the sum of two numbers of bf16",
+    "/* bf16x2: a float is stored as two numbers of bf16, the nearest one and the\n"
+    " * one nearest to the rest. A panel has, for every 32 k in turn, the first\n"
+    " * numbers of 16 rows, two k at a time, then the second ones. */\n")
 /* clang-format on */
+#undef OWN_FORMAT
 #undef FORMAT

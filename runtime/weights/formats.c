@@ -17,6 +17,13 @@ const char *const dtype_word[] = {
     NULL,
 };
 
+const char *const dtype_choices[] = {
+#define FORMAT(name, word, ...) word,
+#define OWN_FORMAT(...)
+#include "format_rows.h"
+    NULL,
+};
+
 bool dtype_is_integer(Dtype d)
 {
     return formats[d].ending > 0;

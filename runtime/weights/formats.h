@@ -12,6 +12,7 @@ typedef enum {
 } Dtype;
 
 extern const char *const dtype_word[]; /* "f32", "bf16", ...; ends with NULL */
+extern const char *const dtype_choices[]; /* those that a spec may choose */
 
 /* True for formats of integers with a scale per column. */
 bool dtype_is_integer(Dtype d);

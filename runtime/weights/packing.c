@@ -13,7 +13,8 @@ enum {
     Columns = 256,       /* columns of a block with ATTN_PANEL rows: 16 KiB */
     Wide = 256,          /* rows of a transposed matrix read at once */
     PieceSize = 1 << 17, /* approximate number of elements in a piece */
-    Parts = 64           /* parts per thread; several parts balance the load */
+    Parts = 64,          /* parts per thread; several parts balance the load */
+    Second = 32 * ATTN_PANEL /* numbers of bf16x2 before the second ones */
 };
 
 static int64_t round_up(int64_t n)
@@ -35,27 +36,61 @@ static void scale(const Way *w, float *x, int64_t n)
         flush_small(x, n);
 }
 
-/* Stores n consecutive numbers, starting at index `to` of the block. */
+/* Replaces numbers by what their nearest bf16 lack. */
+static void take_rest(const Way *w, float *x, int64_t n)
+{
+    w->from.loops->bf16_rest(x, n, x);
+    if (w->from.item->flushed)
+        flush_small(x, n);
+}
+
+/* Stores n consecutive numbers, starting at index `to` of the block; of bf16x2
+ * only one. */
 static void put_run(const Way *w, const float *x, int64_t n, int64_t to)
 {
-    if (w->from.item->dtype == DtypeBf16)
+    const Dtype d = w->from.item->dtype;
+    float rest = *x;
+    if (d == DtypeBf16 || d == DtypeBf16x2)
         w->from.loops->bf16(x, n, (uint16_t *)w->block + to);
     else
         memcpy((float *)w->block + to, x, (size_t)n * sizeof *x);
+    if (d == DtypeBf16x2) {
+        take_rest(w, &rest, 1);
+        w->from.loops->bf16(&rest, 1, (uint16_t *)w->block + to + Second);
+    }
 }
 
 /* Returns how many consecutive k of a row are side by side in a panel. */
 static int64_t beside(const PackItem *item)
 {
-    return item->dtype == DtypeBf16 ? 2 : 1;
+    return item->dtype == DtypeBf16 || item->dtype == DtypeBf16x2 ? 2 : 1;
 }
 
-/* Returns the index, in a block of panels, of column k of row `row`. */
+/* Returns the index, in a block of panels, of column k of row `row`. The groups
+ * of bf16x2 have another number for each. */
 static int64_t panel_index(const PackItem *item, int64_t row, int64_t k)
 {
     const int64_t at = item->first + row, of = beside(item);
     const int64_t panel = at / ATTN_PANEL * dtype_stored(item->dtype, item->k);
-    return (panel + k / of * of) * ATTN_PANEL + at % ATTN_PANEL * of + k % of;
+    const int64_t more = item->dtype == DtypeBf16x2 ? panel + k / 32 * 32 : 0;
+    return (panel + more + k / of * of) * ATTN_PANEL + at % ATTN_PANEL * of
+         + k % of;
+}
+
+/* Stores n lines of a panel, from index `to` of the block on, in pairs. */
+static void put_pairs(const Way *w, float *x, int64_t n, int64_t to)
+{
+    uint32_t *pairs = (uint32_t *)w->block + to / 2;
+    if (w->from.item->dtype == DtypeBf16) {
+        w->from.loops->bf16_pairs(x, n, pairs);
+        return;
+    }
+    for (int64_t k = 0; k < n; k += 32, x += Second) {
+        const int64_t some = attn_min(n - k, 32);
+        w->from.loops->bf16_pairs(x, some, pairs + k * ATTN_PANEL);
+        take_rest(w, x, some * ATTN_PANEL);
+        w->from.loops->bf16_pairs(x, some, pairs + k * ATTN_PANEL + Second / 2);
+    }
 }
 
 /* Stores n numbers of one row of a panel, from column k on. */
@@ -80,9 +115,9 @@ static void pack_panel(Way *w, int64_t row, int64_t rows)
         if (rows < ATTN_PANEL) {
             for (int64_t r = 0; r < rows; r++)
                 put_column(w, x + r * Columns, n, row + r, k);
-        } else if (item->dtype == DtypeBf16) {
+        } else if (beside(item) == 2) {
             w->from.loops->transpose(x, Columns, n, panel);
-            w->from.loops->bf16_pairs(panel, n, (uint32_t *)w->block + to / 2);
+            put_pairs(w, panel, n, to);
         } else {
             w->from.loops->transpose(x, Columns, n, (float *)w->block + to);
         }

@@ -192,6 +192,15 @@ EACH void bf16_any(const float *x, int64_t n, uint16_t *out)
         out[i] = nearest_bf16(x[i]);
 }
 
+EACH void bf16_rest_any(const float *x, int64_t n, float *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const uint32_t near = (uint32_t)nearest_bf16(x[i]) << 16;
+        const float rest = x[i] - float_of(near);
+        out[i] = (near & 0x7f800000) == 0x7f800000 ? 0.0f : rest;
+    }
+}
+
 EACH void bf16_pairs_any(const float *x, int64_t n, uint32_t *out)
 {
     for (int64_t i = 0; i < n / 2; i++)
@@ -313,6 +322,10 @@ EACH void deviates_any(uint64_t key, int64_t first, int64_t n, double deviation,
     {                                                                         \
         bf16_any(x, n, out);                                                  \
     }                                                                         \
+    target static void name##_bf16_rest(const float *x, int64_t n, float *out) \
+    {                                                                         \
+        bf16_rest_any(x, n, out);                                             \
+    }                                                                         \
     target static void name##_bf16_pairs(const float *x, int64_t n,           \
                                          uint32_t *out)                       \
     {                                                                         \
@@ -357,6 +370,7 @@ EACH void deviates_any(uint64_t key, int64_t first, int64_t n, double deviation,
                                 .change = name##_change,                      \
                                 .scale = name##_scale,                        \
                                 .bf16 = name##_bf16,                          \
+                                .bf16_rest = name##_bf16_rest,                \
                                 .bf16_pairs = name##_bf16_pairs,              \
                                 .transpose = name##_transpose,                \
                                 .deviates = name##_deviates,                  \

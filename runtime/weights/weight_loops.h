@@ -29,6 +29,9 @@ typedef struct {
     void (*scale)(float *x, int64_t n, float scale);
     /* Rounds like bf16_of(). */
     void (*bf16)(const float *x, int64_t n, uint16_t *out);
+    /* Subtracts the nearest bf16: `out` gets what it lacks, 0 if it is not
+     * finite. `out` may be x. */
+    void (*bf16_rest)(const float *x, int64_t n, float *out);
     /* Does so for n lines of ATTN_PANEL numbers. Two lines become one of pairs,
      * the first line in the lower halves; an odd last line gets zeros. */
     void (*bf16_pairs)(const float *x, int64_t n, uint32_t *out);

@@ -62,6 +62,13 @@ void weights_tensor(const PackItem *item, const Safetensors *file,
         flush_small(out, n);
     for (int64_t i = 0; i < n && item->dtype == DtypeBf16; i++)
         out[i] = bf16_float(bf16_of(out[i]));
+    for (int64_t i = 0; i < n && item->dtype == DtypeBf16x2; i++) {
+        float rest;
+        e.loops->bf16_rest(out + i, 1, &rest);
+        if (item->flushed)
+            flush_small(&rest, 1);
+        out[i] = bf16_float(bf16_of(out[i])) + bf16_float(bf16_of(rest));
+    }
 }
 
 void weights_integers(const PackItem *item, const Safetensors *file,

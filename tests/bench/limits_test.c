@@ -65,35 +65,56 @@ static void slow_pairs(void **state)
     assert_limit(limit_of(&small, &r, &d, INFINITY), 4000, BoundFma);
 }
 
+/* Returns the cost of 5 rows of models/attention.yaml. */
+static Cost attention_cost(const char *set, const char *march)
+{
+    static const int32_t start[] = { 0, 5 };
+    const EngineOptions o = { .spec = "models/attention.yaml",
+                              .sets = &set,
+                              .nsets = 1,
+                              .march = march };
+    Engine e = { 0 };
+    Cost all = { 0 };
+    assert_int_equal(engine_plan(&e, &o), ExitDone);
+    Cost *cost = new_costs(e.plan);
+    count_call(e.plan,
+               &(EntryCall){ .entry = EntryEncode,
+                             .sequences = 1,
+                             .start = start,
+                             .source = start + 1,
+                             .group = 1 },
+               cost);
+    for (int i = 0; i < e.plan->g->nodes.n; i++)
+        all = cost_sum(all, cost[i]);
+    engine_close(&e);
+    return all;
+}
+
 /* Tests that products of bf16 rows count as pairs, and their biases do not. */
 static void pair_counts(void **state)
 {
     (void)state;
-    static const int32_t start[] = { 0, 5 };
-    static const char *const sets[] = { "dtype=bf16", "arithmetic=bf16_dp" };
-    Cost all[2] = { 0 };
-    for (int dp = 0; dp < 2; dp++) {
-        Engine e = { 0 };
-        const EngineOptions o = { .spec = "models/attention.yaml",
-                                  .sets = sets,
-                                  .nsets = 1 + dp };
-        assert_int_equal(engine_plan(&e, &o), ExitDone);
-        Cost *cost = new_costs(e.plan);
-        count_call(e.plan,
-                   &(EntryCall){ .entry = EntryEncode,
-                                 .sequences = 1,
-                                 .start = start,
-                                 .source = start + 1,
-                                 .group = 1 },
-                   cost);
-        for (int i = 0; i < e.plan->g->nodes.n; i++)
-            all[dp] = cost_sum(all[dp], cost[i]);
-        engine_close(&e);
-    }
-    assert_true(all[0].pairs == 0);
-    assert_true(all[1].pairs == 4 * 2.0 * 5 * 512 * 512);
-    assert_true(all[0].weights == all[1].weights);
-    assert_true(cost_operations(all[1]) >= cost_operations(all[0]));
+    const Cost f32 = attention_cost("dtype=bf16", NULL);
+    const Cost dp = attention_cost("dtype=bf16,arithmetic=bf16_dp", NULL);
+    assert_true(f32.pairs == 0);
+    assert_true(dp.pairs == 4 * 2.0 * 5 * 512 * 512);
+    assert_true(f32.weights == dp.weights);
+    assert_true(cost_operations(dp) >= cost_operations(f32));
+}
+
+/* Tests that bf16x3 counts three products: as FMAs or, with AMX, as dots, of
+ * which each takes the time of two; and as many bytes of weights as f32. */
+static void three_counts(void **state)
+{
+    (void)state;
+    const double products = 4 * 2.0 * 5 * 512 * 512;
+    const Cost f32 = attention_cost("arithmetic=f32", "znver4");
+    const Cost fma = attention_cost("arithmetic=bf16x3", "znver4");
+    const Cost amx = attention_cost("arithmetic=bf16x3", "sapphirerapids");
+    assert_true(fma.dots == 0 && amx.dots == 6 * products);
+    assert_true(fma.flops == amx.flops + 3 * products);
+    assert_true(fma.flops > f32.flops + 2 * products);
+    assert_true(f32.weights == fma.weights && f32.weights == amx.weights);
 }
 
 /* Tests that twice the threads have twice the near caches. */
@@ -274,12 +295,12 @@ static void busy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels),     cmocka_unit_test(threads),
-        cmocka_unit_test(slow_pairs), cmocka_unit_test(pair_counts),
-        cmocka_unit_test(values),     cmocka_unit_test(nearer),
-        cmocka_unit_test(scans),      cmocka_unit_test(scan_counts),
-        cmocka_unit_test(bad_moment), cmocka_unit_test(faster_than_any),
-        cmocka_unit_test(busy),
+        cmocka_unit_test(levels),          cmocka_unit_test(threads),
+        cmocka_unit_test(slow_pairs),      cmocka_unit_test(pair_counts),
+        cmocka_unit_test(three_counts),    cmocka_unit_test(values),
+        cmocka_unit_test(nearer),          cmocka_unit_test(scans),
+        cmocka_unit_test(scan_counts),     cmocka_unit_test(bad_moment),
+        cmocka_unit_test(faster_than_any), cmocka_unit_test(busy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,17 @@ static TileKey tiles[] = {
       .epilogue = EpAccumulate,
       .dtype = DtypeBf16,
       .arithmetic = ArithmeticBf16Amx },
+    { .mr = 3, .nr = 64, .dtype = DtypeBf16x2, .arithmetic = ArithmeticBf16x3 },
+    { .mr = 6,
+      .nr = 16,
+      .epilogue = EpBias | EpPrefetch,
+      .dtype = DtypeBf16x2,
+      .arithmetic = ArithmeticBf16x3 },
+    { .mr = 2,
+      .nr = 32,
+      .epilogue = EpAccumulate,
+      .dtype = DtypeBf16x2,
+      .arithmetic = ArithmeticBf16x3 },
     { .mr = 8, .nr = 32, .epilogue = EpPrefetch },
     { .mr = 5, .nr = 16, .epilogue = EpPrefetch },
     { .mr = 6, .nr = 32, .epilogue = EpPrefetch, .dtype = DtypeBf16 },
@@ -82,6 +93,10 @@ typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
 
 static _Alignas(64) float a[High * Stride], b[Wide * MostK];
 static _Alignas(64) uint16_t a_bf16[High * Stride], b_bf16[Wide * MostK];
+/* bf16x2: a and b hold the first numbers, these the second ones, and the words
+ * both. */
+static float a_rest[High * Stride], b_rest[Wide * MostK];
+static _Alignas(64) uint32_t a_two[High * Stride], b_two[Wide * MostK];
 static _Alignas(64) float bias[Wide], residual[High * C];
 static _Alignas(64) float c[(High + 1) * C], want[(High + 1) * C];
 
@@ -108,25 +123,38 @@ static float activated(const Lab *l, Activation act, float x)
     return x;
 }
 
+/* Returns the sum of products k .. k + 31 of a row of x and a column of panels:
+ * that of the even ones and that of the odd ones. */
+static float sum_of_32(const float *x, const float *w, int64_t depth, int64_t k,
+                       int64_t j)
+{
+    float of[2] = { 0, 0 };
+    for (int64_t n = k; n < depth && n < k + 32; n++)
+        of[n % 2] = fmaf(x[n], w[b_at(depth, n, j) - b], of[n % 2]);
+    return of[0] + of[1];
+}
+
 /* Returns x plus a row of A times a column of B, by definition. */
 static float product(int64_t depth, int64_t i, int64_t j, float x,
                      Arithmetic by)
 {
-    const int64_t block = by == ArithmeticBf16Amx ? 32
-                        : by == ArithmeticBf16Dp  ? 2
-                                                  : 1;
-    for (int64_t k = 0; k < depth; k += block) {
-        float of[2] = { 0, 0 }, *const sum = block == 32 ? of : &x;
-        for (int64_t n = 0; n < block; n++) {
-            const int64_t at = k + (block == 2 ? 1 - n : n);
-            if (at < depth)
-                sum[block == 32 ? n % 2 : 0] =
-                    fmaf(a[i * Stride + at], *b_at(depth, at, j),
-                         sum[block == 32 ? n % 2 : 0]);
-        }
-        if (block == 32)
-            x += of[0] + of[1];
+    const bool three = by == ArithmeticBf16x3;
+    const float *row = a + i * Stride, *rest = a_rest + i * Stride;
+    for (int64_t k = 0; k < depth && (three || by == ArithmeticBf16Amx);
+         k += 32) {
+        if (three)
+            x += sum_of_32(row, b_rest, depth, k, j);
+        x += sum_of_32(row, b, depth, k, j);
+        if (three)
+            x += sum_of_32(rest, b, depth, k, j);
     }
+    if (three || by == ArithmeticBf16Amx)
+        return x;
+    const int64_t block = by == ArithmeticBf16Dp ? 2 : 1;
+    for (int64_t k = 0; k < depth; k += block)
+        for (int64_t at = k + block - 1; at >= k; at--)
+            if (at < depth)
+                x = fmaf(row[at], *b_at(depth, at, j), x);
     return x;
 }
 
@@ -180,18 +208,52 @@ static void round_a(int64_t depth)
     }
 }
 
+static void split(uint16_t *two, float *x, float *rest)
+{
+    two[0] = bf16_of(*x);
+    two[32] = bf16_of(*x - bf16_float(two[0]));
+    *x = bf16_float(two[0]);
+    *rest = bf16_float(two[32]);
+}
+
+/* Splits A and B into two numbers of bf16, with zeros from k = depth on. */
+static void split_both(int64_t depth)
+{
+    const int64_t column = dtype_stored(DtypeBf16x2, depth);
+    memset(a_two, 0, sizeof a_two);
+    memset(b_two, 0, sizeof b_two);
+    for (int64_t k = 0; k < depth; k++) {
+        for (int64_t i = 0; i < High; i++) {
+            const int64_t at = i * Stride + k;
+            split((uint16_t *)(a_two + at - k % 32) + k % 32, &a[at],
+                  &a_rest[at]);
+        }
+        for (int64_t j = 0; j < Wide; j++) {
+            uint16_t two[33], *to = (uint16_t *)b_two + j / 16 * column * 32
+                                  + k / 32 * 1024 + k % 32 / 2 * 32 + j % 16 * 2
+                                  + k % 2;
+            float *from = b_at(depth, k, j);
+            split(two, from, &b_rest[from - b]);
+            to[0] = two[0];
+            to[512] = two[32];
+        }
+    }
+}
+
 /* Parts as run-time arguments: absent ones are NULL. */
 static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
                       int64_t depth)
 {
     const bool bf16 = key.dtype == DtypeBf16;
-    const void *panels = bf16 ? (void *)b_bf16 : (void *)b;
-    const int64_t column = bf16 ? column_bf16(depth) : depth;
+    const bool two = key.dtype == DtypeBf16x2;
+    const void *panels = bf16 ? (void *)b_bf16 : two ? (void *)b_two : b;
+    const int64_t column = bf16 || two ? column_bf16(depth) : depth;
     key.width = l->target.width;
     key.prebuilt = !l->object;
     lab_call_tile(l, key,
                   (int64_t[]){
                       key.arithmetic == ArithmeticF32 ? (int64_t)a
+                      : two                           ? (int64_t)a_two
                                                       : (int64_t)a_bf16,
                       Stride, (int64_t)panels, column * 16, depth, (int64_t)c,
                       C, parts & EpBias ? (int64_t)bias : 0,
@@ -204,7 +266,9 @@ static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
 {
     if (key.dtype == DtypeBf16)
         round_b(depth);
-    if (key.arithmetic != ArithmeticF32)
+    if (key.dtype == DtypeBf16x2)
+        split_both(depth);
+    else if (key.arithmetic != ArithmeticF32)
         round_a(depth);
     const bool from_c = key.epilogue & EpAccumulate;
     lab_guard(c, (High + 1) * C);
@@ -269,6 +333,9 @@ static void test_prebuilt_tiles(void **state)
                 key.arithmetic = ArithmeticBf16Dp;
                 run_tile(&lab[i], key, Full, ActSilu, 7);
                 key.arithmetic = ArithmeticBf16Amx;
+                run_tile(&lab[i], key, Full, ActSilu, 67);
+                key.arithmetic = ArithmeticBf16x3;
+                key.dtype = DtypeBf16x2;
                 run_tile(&lab[i], key, Full, ActSilu, 67);
                 key.arithmetic = ArithmeticF32;
                 key.dtype = DtypeF32;

@@ -1,7 +1,7 @@
 /* bf16_model_test.c: tests models with bf16 weights: they have the same bits as
  * with f32 weights rounded before, a bounded distance from unrounded ones, and
  * programs by every compiler. In bf16_dp they have the same bits by FMAs and by
- * vdpbf16ps. */
+ * vdpbf16ps, and so has bf16x3 by all vectors and by AMX. */
 /* limit: 300 s */
 #define _GNU_SOURCE
 #include "backend/backend.h"
@@ -165,6 +165,47 @@ static void test_pairs(void **state)
     }
 }
 
+/* Tests that models in bf16x3 have the same bits for all vectors, by libtcc and
+ * compilers, with a table of tokens that a product reads too, and that they are
+ * within the gates of bf16x3 of f32, if not as near as f32. */
+static void test_three(void **state)
+{
+    static const char *const specs[] = { g2p, "models/tiny.yaml",
+                                         "tests/cli/real.yaml" };
+    static const EngineOptions ways[] = {
+        { .backend = "jit" },
+        { .march = "x86-64-v3", .backend = "clang", .level = "1" },
+        { .march = "x86-64-v3", .width = 4, .backend = "gcc", .level = "0" },
+        { .march = "generic", .backend = "gcc", .level = "1" },
+        { .march = "sapphirerapids", .backend = "jit" },
+    };
+    static const char three[] = "arithmetic=bf16x3";
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        Ran first, other;
+        ran_by(&first, specs[i], three,
+               (EngineOptions){ .march = "x86-64-v3", .backend = "jit" });
+        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+            Target t;
+            Fault why;
+            const char *march = ways[w].march;
+            if (march
+                && (!target_find(&t, march, 0, NULL, &why)
+                    || !target_runs_here(&t, &why)))
+                continue;
+            ran_by(&other, specs[i], three, ways[w]);
+            assert_int_equal(first.size, other.size);
+            assert_memory_equal(first.out, other.out,
+                                (size_t)first.size * sizeof *first.out);
+            engine_close(&other.e);
+        }
+        const ModelComparison c = beside(&first, weights_open_f32);
+        assert_true(c.passed);
+        assert_true(i != 1 || c.max_error > 1e-5);
+        engine_close(&first.e);
+    }
+}
+
 /* ---- programs ---- */
 static const char words[] = "hello\nzygote\nthe\n";
 
@@ -226,12 +267,19 @@ static void test_programs_dp(void **state)
     check_programs("--set=dtype=bf16,arithmetic=bf16_dp");
 }
 
+static void test_programs_x3(void **state)
+{
+    (void)state;
+    check_programs("--set=arithmetic=bf16x3");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_rounded_before), TEST(test_gates),       TEST(test_pairs),
-        TEST(test_programs),       TEST(test_programs_dp),
+        TEST(test_rounded_before), TEST(test_gates),    TEST(test_pairs),
+        TEST(test_three),          TEST(test_programs), TEST(test_programs_dp),
+        TEST(test_programs_x3),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,6 +292,8 @@ static void test_float_sums(void **state)
         { "bf16", "bf16_dp", "gelu", 6, 2310, 2 },
         { "bf16", "bf16_amx", "gelu", 6, 136, 0 },
         { "bf16", "bf16_amx", "gelu", 32, 2304, 2 },
+        { "f32", "bf16x3", "gelu", 6, 136, 0 },
+        { "f32", "bf16x3", "gelu", 32, 2304, 2 },
         { "int8", "f32", "gelu", 6, 136, 0 },
     };
     (void)state;

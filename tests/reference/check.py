@@ -26,10 +26,10 @@ from weights import Weights
 # deviations, squared error over squared value, KL.
 GATES = {"f32": (1e-4, 1e-10, 1e-9), "int8": (4, 0.1, 2),
          "int15": (0.02, 1e-6, 1e-5), "bf16_dp": (0.5, 1e-2, 1e-2),
-         "bf16_amx": (0.5, 1e-2, 1e-2)}
+         "bf16_amx": (0.5, 1e-2, 1e-2), "bf16x3": (3e-3, 1e-7, 1e-6)}
 # Scores of experts that rounding may put in another order.
 CLOSE = {"f32": 1e-5, "int8": 0.1, "int15": 1e-3, "bf16_dp": 0.05,
-         "bf16_amx": 0.05}
+         "bf16_amx": 0.05, "bf16x3": 1e-4}
 
 
 def beyond(spec, want, got):

@@ -397,6 +397,8 @@ def ending(d, s, kind):
 
 def dtypes(d, s):
     if d.often(0.75):
+        if d.often(0.2):
+            s["arithmetic"] = "bf16x3"
         return
     s["dtype"] = form = d.choice(["bf16", "bf16", "int8", "int8", "int4",
                                   "int4g64"])

@@ -16,6 +16,18 @@ def to_bf16(x):
     return bits.astype(np.uint32).view(np.float32)
 
 
+def near_bf16(x):
+    """The same for numbers in double precision."""
+    step = 2.0 ** (np.frexp(x)[1] - 8)
+    return np.rint(x / step) * step
+
+
+def two_bf16(x):
+    """x as the sum of its nearest bf16 and of the one nearest to the rest."""
+    near = near_bf16(x)
+    return near + near_bf16(x - near)
+
+
 def by_name(table, name):
     """The row with most parts of those that a name begins with, and how many
     these are; {i} is any number."""
@@ -142,8 +154,9 @@ class Weights:
     def rows(self, name, x):
         """x, rounded to what products compute with: bf16, or integers."""
         if self.arithmetic.startswith("bf16_") and self.form(name) == "bf16":
-            step = 2.0 ** (np.frexp(x)[1] - 8)
-            return np.rint(x / step) * step
+            return near_bf16(x)
+        if self.arithmetic == "bf16x3" and self.form(name) == "f32":
+            return two_bf16(x)
         if self.arithmetic == "f32" or not self.form(name).startswith("int"):
             return x
         most = {"int8": 127, "int15": 16256}[self.arithmetic]

@@ -206,6 +206,39 @@ static void the_oracle_has_the_rounded(void **state)
     assert_true(changed > 600);
 }
 
+/* Tests that a matrix in bf16x2 has two numbers for each element, 32 k of one
+ * and then of the other, also if its rows begin within a panel or are
+ * transposed in the file, and that the oracle reads their sum. */
+static void splits_into_two(void **state)
+{
+    enum { Rows = 37, K = 45, First = 5 };
+    static float exact[Rows * K];
+    (void)state;
+    PackItem item = { .name = "w.weight",
+                      .from.name = "w",
+                      .rows = Rows,
+                      .k = K,
+                      .first = First,
+                      .layout = PackPanels,
+                      .columns = Rows + First,
+                      .dtype = DtypeBf16x2,
+                      .flushed = true };
+    pack(&item, 1, NULL);
+    weights_tensor(&item, NULL, 3, plain);
+    item.dtype = DtypeF32;
+    weights_tensor(&item, NULL, 3, exact);
+    for (int64_t i = 0; i < Rows * K; i++) {
+        const int64_t row = i / K + First, k = i % K;
+        const uint16_t *at = packed + row / 16 * 64 * 32 + k / 32 * 1024
+                           + k % 32 / 2 * 32 + row % 16 * 2 + k % 2;
+        const float first = bf16_float(bf16_of(exact[i]));
+        assert_int_equal(at[0], bf16_of(exact[i]));
+        assert_int_equal(at[512], bf16_of(exact[i] - first));
+        assert_true(plain[i] == first + bf16_float(at[512]));
+        assert_true(fabsf(plain[i] - exact[i]) <= 0x1p-17f * fabsf(exact[i]));
+    }
+}
+
 /* ---- the file ---- */
 static void another_format_is_refused(void **state)
 {
@@ -248,6 +281,7 @@ int main(void)
         cmocka_unit_test(packs_what_is_stored),
         cmocka_unit_test(scales_before_it_rounds),
         cmocka_unit_test(the_oracle_has_the_rounded),
+        cmocka_unit_test(splits_into_two),
         cmocka_unit_test(another_format_is_refused),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

@@ -40,7 +40,7 @@ static void a_word_is_for_all(void **state)
                                           "source_positions.weight" };
 
     (void)state;
-    for (int d = 0; d < Dtypes; d++) {
+    for (int d = 0; dtype_choices[d]; d++) {
         char set[64];
         snprintf(set, sizeof set, "dtype=%s,positions=learned", dtype_word[d]);
         for (int i = 0; i < 7; i++)
@@ -199,6 +199,9 @@ static const struct {
     { DtypeF32, "int15", "needs integer weights, but dtype is f32" },
     { DtypeF32, "bf16_dp", "needs bf16 weights, but dtype is f32" },
     { DtypeInt8, "bf16_amx", "needs bf16 weights, but dtype is int8" },
+    { DtypeF32, "bf16x3", NULL },
+    { DtypeBf16, "bf16x3", "needs f32 weights, but dtype is bf16" },
+    { DtypeInt4, "bf16x3", "needs f32 weights, but dtype is int4" },
     { DtypeBf16, "f32", NULL },
     { DtypeBf16, "bf16_dp", NULL },
     { DtypeBf16, "int8", "needs integer weights, but dtype is bf16" },
@@ -240,8 +243,9 @@ static void every_pair(void **state)
                              "arithmetic out\n",
                              pairs[i].arithmetic, pairs[i].why,
                              pairs[i].arithmetic,
-                             strstr(pairs[i].why, "bf16 weights") ? "bf16"
-                                                                  : "int8"));
+                             strstr(pairs[i].why, "bf16 weights")  ? "bf16"
+                             : strstr(pairs[i].why, "f32 weights") ? "f32"
+                                                                   : "int8"));
         }
         arena_free(a);
     }

@@ -71,7 +71,8 @@ static inline bool has_target(const RandomSpec *r)
 }
 
 /* Gives narrower weights to one spec of three, integers to one of six, and to
- * one of six different formats for weights that would otherwise be merged. */
+ * one of six different formats for weights that would otherwise be merged. One
+ * of six with f32 computes in bf16x3. */
 static inline void random_dtype(RandomSpec *r)
 {
     static const char *const few[] = { "bf16", "int8", "bf16", "int4",
@@ -88,11 +89,13 @@ static inline void random_dtype(RandomSpec *r)
     const int64_t which = *word == 'b' ? pick(r, 4) : 0;
     if (which % 2 == 1)
         say(r, "arithmetic", which == 1 ? "bf16_dp" : "bf16_amx");
-    const bool has_key = !r->matrix || *r->matrix;
+    const bool has_key = !r->matrix || *r->matrix, f32 = *word == 'f';
     if (has_key && r->kind != KindAttention && pick(r, 6) == 0)
         word = arena_printf(r->arena, "{default: %s, %s: %s}", word, key,
-                            *word == 'f' ? "bf16" : "f32");
+                            f32 ? "bf16" : "f32");
     say(r, "dtype", word);
+    if (f32 && pick(r, 6) == 0)
+        say(r, "arithmetic", "bf16x3");
 }
 
 static inline void random_width(RandomSpec *r)

@@ -32,6 +32,9 @@ static const char *const tiled_specs[] = {
     "dtype: bf16\narithmetic: bf16_dp\n"
     "N: 1\nmax_len: 300\nvocab: {size: 33, tokens: {start: 1, end: 2}}\n"
     "norm: {type: layer, place: pre}\nactivation: relu\n",
+    "attnc: 1\nname: tiled\nkind: encoder\nd_model: 138\nh: 2\nd_ff: 275\n"
+    "arithmetic: bf16x3\nN: 1\nmax_len: 300\nvocab: {size: 33}\n"
+    "activation: gelu\n",
 };
 enum { TiledSpecs = sizeof tiled_specs / sizeof *tiled_specs };
 

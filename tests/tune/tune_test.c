@@ -337,6 +337,7 @@ static void test_formats(void **state)
     (void)state;
     static const char *const weights[] = {
         "dtype=bf16",
+        "arithmetic=bf16x3",
         "dtype=int8",
         "dtype=int8,arithmetic=int8",
         "dtype=int4,arithmetic=int8",

@@ -51,7 +51,7 @@ static void find_matrices(Quantized *q)
     const Matrix **worst = arena_alloc(q->arena,
                                        ((size_t)m->at.n + 1) * sizeof *worst);
     for (int i = 0; i < m->at.n; i++)
-        if (m->at.at[i].item->dtype != DtypeF32)
+        if (matrix_dtype(&m->at.at[i]) != DtypeF32)
             worst[q->fewer++] = &m->at.at[i];
     qsort(worst, (size_t)q->fewer, sizeof *worst, by_error);
     q->worst = worst;
@@ -107,8 +107,8 @@ static void say_not_met(const Quantized *q)
              100 * loss_share(&q->kept.loss));
 }
 
-/* Opens the model with f32 weights, reads the text, opens the model with its
- * own dtypes, and compares the two. */
+/* Opens the model in f32, reads the text, opens the model with its own dtypes
+ * and arithmetic, and compares the two. */
 static int with_text(const Options *o, const EngineOptions *options,
                      const File *file, Quantized *q)
 {
@@ -116,10 +116,11 @@ static int with_text(const Options *o, const EngineOptions *options,
     EngineOptions plain = *options;
     Passages text = { .arena = q->arena };
     const char **sets = arena_alloc(q->arena,
-                                    ((size_t)plain.nsets + 1) * sizeof *sets);
+                                    ((size_t)plain.nsets + 2) * sizeof *sets);
     for (int i = 0; i < plain.nsets; i++)
         sets[i] = plain.sets[i];
     sets[plain.nsets++] = "dtype=f32";
+    sets[plain.nsets++] = "arithmetic=f32";
     plain.sets = sets;
     int code = engine_open(&f32, &plain);
     if (!code)

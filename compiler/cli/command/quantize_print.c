@@ -18,7 +18,7 @@ static Total total_of(const Quantized *q)
     for (int i = 0; i < q->fewer; i++) {
         const Matrix *m = q->worst[i];
         t.f32_bytes += matrix_bytes(m, DtypeF32);
-        t.bytes += matrix_bytes(m, m->item->dtype);
+        t.bytes += matrix_bytes(m, matrix_dtype(m));
         t.squares += m->squares;
         t.lost += m->lost;
     }
@@ -41,11 +41,11 @@ static void find_cells(Arena *a, const Matrix *m, const char *cell[Cells])
 {
     const double error = relative_error(m->lost, m->squares);
     cell[Name] = m->key;
-    cell[Format] = dtype_word[m->item->dtype];
+    cell[Format] = dtype_word[matrix_dtype(m)];
     cell[Shape] = arena_printf(a, "[%lld, %lld]", (long long)m->item->rows,
                                (long long)m->item->k);
     cell[F32Bytes] = arena_grouped(a, matrix_bytes(m, DtypeF32));
-    cell[Bytes] = arena_grouped(a, matrix_bytes(m, m->item->dtype));
+    cell[Bytes] = arena_grouped(a, matrix_bytes(m, matrix_dtype(m)));
     cell[Error] = arena_printf(a, "%.3g", error);
     cell[Decibels] = decibels(a, error);
 }
@@ -194,9 +194,9 @@ static void json_matrix(Buffer *b, const Matrix *m)
     const int64_t shape[] = { m->item->rows, m->item->k };
     buffer_printf(b, "  {");
     json_put_text(b, "name", m->key);
-    json_put_text(b, "dtype", dtype_word[m->item->dtype]);
+    json_put_text(b, "dtype", dtype_word[matrix_dtype(m)]);
     json_put_counts(b, "shape", shape, 2);
-    json_sizes(b, matrix_bytes(m, DtypeF32), matrix_bytes(m, m->item->dtype),
+    json_sizes(b, matrix_bytes(m, DtypeF32), matrix_bytes(m, matrix_dtype(m)),
                relative_error(m->lost, m->squares));
     buffer_printf(b, "}");
 }

@@ -25,6 +25,7 @@ static const char *const reference_pages[] = {
 /* Suggested values of options that accept any text. */
 static const char *const dtypes[] = {
 #define FORMAT(name, word, ...) word,
+#define OWN_FORMAT(...)
 #include "runtime/weights/format_rows.h"
 };
 static const char *const bench_formats[] = {

@@ -103,8 +103,32 @@ struct amx_operands {
 };
 
 //: amx_sums when: amx needs: amx_operands amx_registers v_prefetch
-/* Computes sums[group of rows][row][column]. */
-#define AMX_SUMS(name, dot)                                                    \
+/* Load a line of each group of rows into registers 4 and 5, and of each panel
+ * into 6 and 7; add their products to the sums, registers 0 to 3. */
+#define AMX_ROWS(at)                                                           \
+    AMX_LOAD(4, of->a + (at), of->lda);                                        \
+    if (groups > 1)                                                            \
+        AMX_LOAD(5, of->a2 + (at), of->lda);
+#define AMX_PANELS(at)                                                         \
+    AMX_LOAD(6, b + (at), 64);                                                 \
+    if (panels > 1)                                                            \
+        AMX_LOAD(7, b2 + (at), 64);
+#define AMX_PRODUCTS(dot)                                                      \
+    AMX_SUM(dot, 0, 4, 6);                                                     \
+    if (panels > 1)                                                            \
+        AMX_SUM(dot, 1, 4, 7);                                                 \
+    if (groups > 1)                                                            \
+        AMX_SUM(dot, 2, 5, 6);                                                 \
+    if (groups > 1 && panels > 1)                                              \
+        AMX_SUM(dot, 3, 5, 7);
+#define AMX_STEP(dot)                                                          \
+    AMX_PANELS(0)                                                              \
+    AMX_ROWS(k)                                                                \
+    AMX_PRODUCTS(dot)
+
+/* Computes sums[group of rows][row][column]. A step multiplies `size` bytes of
+ * each row. */
+#define AMX_SUMS(name, dot, size, step)                                        \
     INLINE AMX_FUNCTION void name##_of(                                        \
         int32_t *sums, int groups, int panels, const struct amx_operands *of)  \
     {                                                                          \
@@ -115,25 +139,13 @@ struct amx_operands {
         AMX_ZERO(1);                                                           \
         AMX_ZERO(2);                                                           \
         AMX_ZERO(3);                                                           \
-        for (int64_t k = 0; k < of->stored; k += 64) {                         \
-            AMX_LOAD(6, b, 64);                                                \
-            AMX_LOAD(4, of->a + k, of->lda);                                   \
-            AMX_SUM(dot, 0, 4, 6);                                             \
-            if (panels > 1) {                                                  \
-                AMX_LOAD(7, b2, 64);                                           \
-                AMX_SUM(dot, 1, 4, 7);                                         \
-            }                                                                  \
-            if (groups > 1) {                                                  \
-                AMX_LOAD(5, of->a2 + k, of->lda);                              \
-                AMX_SUM(dot, 2, 5, 6);                                         \
-            }                                                                  \
-            if (groups > 1 && panels > 1)                                      \
-                AMX_SUM(dot, 3, 5, 7);                                         \
-            for (int64_t i = 0; i < of->ahead; i += 64)                        \
+        for (int64_t k = 0; k < of->stored; k += size) {                       \
+            step(dot)                                                          \
+            for (int64_t i = 0; i < of->ahead * (size / 64); i += 64)          \
                 v_prefetch(next + i);                                          \
-            next += of->ahead;                                                 \
-            b += 1024;                                                         \
-            b2 += 1024;                                                        \
+            next += of->ahead * (size / 64);                                   \
+            b += size * 16;                                                    \
+            b2 += size * 16;                                                   \
         }                                                                      \
         AMX_STORE(0, sums, 128);                                               \
         AMX_STORE(1, sums + 16, 128);                                          \
@@ -167,9 +179,9 @@ static inline void amx_sum_int8(union amx_register *c,
                               * (int8_t)b->byte[k / 4][j * 4 + k % 4];
 }
 
-AMX_SUMS(amx_int8, amx_sum_int8)
+AMX_SUMS(amx_int8, amx_sum_int8, 64, AMX_STEP)
 #else
-AMX_SUMS(amx_int8, _tile_dpbusd)
+AMX_SUMS(amx_int8, _tile_dpbusd, 64, AMX_STEP)
 #endif
 
 /* Converts the sums of a row and a panel to floats, times both scales, or
@@ -196,7 +208,7 @@ INLINE void amx_int8_row(tile_sums sum, int does, const int32_t *sums,
     row_end(sum[0], 16, does, high, low, v_splat(float_at(unit)), scale);
 }
 
-//: amx_bf16 when: amx needs: amx_sums tile_sums v_load widen1
+//: amx_sum_bf16 when: amx needs: amx_registers widen1
 #ifdef ATTNC_AMX_MODEL
 /* Adds the sum of the even and that of the odd products. No number is a
  * denormal, which the instruction would flush. */
@@ -214,13 +226,12 @@ static inline void amx_sum_bf16(union amx_register *c,
             c->float_sum[i][j] += of[0] + of[1];
         }
 }
-
-AMX_SUMS(amx_bf16, amx_sum_bf16)
 #else
-AMX_SUMS(amx_bf16, _tile_dpbf16ps)
+#define amx_sum_bf16 _tile_dpbf16ps
 #endif
 
-INLINE void amx_bf16_row(tile_sums sum, int does, const int32_t *sums,
+//: amx_float_row when: amx needs: amx_operands tile_sums v_load
+INLINE void amx_float_row(tile_sums sum, int does, const int32_t *sums,
                          int64_t row, const uint8_t *panel,
                          const struct amx_operands *of)
 {
@@ -233,6 +244,24 @@ INLINE void amx_bf16_row(tile_sums sum, int does, const int32_t *sums,
     (void)panel;
     (void)of;
 }
+
+//: amx_bf16 when: amx needs: amx_sums amx_sum_bf16 amx_float_row
+#define amx_bf16_row amx_float_row
+AMX_SUMS(amx_bf16, amx_sum_bf16, 64, AMX_STEP)
+
+//: amx_bf16x3 when: amx needs: amx_sums amx_sum_bf16 amx_float_row
+/* Rows and panels have 64 bytes of first numbers, then as many of second ones.
+ * This order of products loads the fewest registers. */
+#define AMX_STEP_X3(dot)                                                       \
+    AMX_ROWS(k)                                                                \
+    AMX_PANELS(1024)                                                           \
+    AMX_PRODUCTS(dot)                                                          \
+    AMX_PANELS(0)                                                              \
+    AMX_PRODUCTS(dot)                                                          \
+    AMX_ROWS(k + 64)                                                           \
+    AMX_PRODUCTS(dot)
+#define amx_bf16x3_row amx_float_row
+AMX_SUMS(amx_bf16x3, amx_sum_bf16, 128, AMX_STEP_X3)
 
 //: amx_block when: amx needs: amx_operands
 /* Computes a block of y = act(x W^T + bias) + r. */
@@ -295,7 +324,8 @@ INLINE void amx_product(const struct shape *s, amx_block *multiply,
 {
     const int64_t line = s->column * s->bytes, lda = ldx * s->x_bytes;
     const int64_t panel = 16 * (s->copied ? s->copied->column : line);
-    const int64_t stored = (s->k * s->x_bytes + 63) / 64 * 64;
+    const int64_t group = s->x_bytes < 4 ? 64 : 128; /* bytes of a step */
+    const int64_t stored = (s->k * s->x_bytes + group - 1) / group * group;
     const int64_t blocks = (rows + s->mr - 1) / s->mr;
     const int64_t steps = stored > 0 ? blocks * stored / 64 : 1;
     amx_begin();
@@ -330,7 +360,7 @@ INLINE void amx_product(const struct shape *s, amx_block *multiply,
 
 //: prebuilt_amx when: amx needs: amx_block
 /* The blocks of each kind. */
-static amx_block *const amx_blocks[27];
+static amx_block *const amx_blocks[38];
 
 //: kernel product_by_amx when: amx needs: amx_product prebuilt_amx
 /* Computes what product() computes, for many rows. */

@@ -147,21 +147,39 @@ INLINE void v_put_int15(uint8_t *y, uint8_t *low, v x, int zero)
     *low = (uint8_t)((near & 127) | zero);
 }
 
-//: v_put_bf16 when: w1 needs: v
-/* Rounds to bf16, to the nearest even. Numbers below 2^-55 become 0: then no
- * product and no sum is a denormal, which units for bf16 would flush. */
-INLINE void v_put_bf16(uint16_t *y, v x)
+//: v_bf16 when: w1 needs: v
+/* Rounds to bf16, to the nearest even, and returns it in the upper half.
+ * Numbers below 2^-55 become 0: then no product and no sum is a denormal, which
+ * units for bf16 would flush. */
+typedef uint32_t v_bits;
+INLINE v_bits v_bf16(v x)
 {
     union { float f; uint32_t bits; } u;
     u.f = x;
     const uint32_t size = u.bits & 0x7fffffff;
     const uint32_t near = u.bits + 0x7fff + (u.bits >> 16 & 1);
     const uint32_t nan = u.bits | 0x400000;
-    *y = (uint16_t)((size > 0x7f800000 ? nan : size < 0x24000000 ? 0 : near)
-                    >> 16);
+    return (size > 0x7f800000 ? nan : size < 0x24000000 ? 0 : near)
+         & 0xffff0000u;
 }
 
-//: kernel round_rows_bf16 needs: v_put_bf16 load_some
+//: v_put_bf16 when: w1 needs: v_bf16
+INLINE void v_put_bf16(uint16_t *y, v_bits x)
+{
+    *y = (uint16_t)(x >> 16);
+}
+
+//: v_bf16_rest when: w1 needs: v_bf16
+/* Rounds to bf16 what x has beyond `near`, its own bf16; 0 if that is not
+ * finite. */
+INLINE v_bits v_bf16_rest(v x, v_bits near)
+{
+    union { uint32_t bits; float f; } u;
+    u.bits = near;
+    return (near & 0x7f800000) == 0x7f800000 ? 0 : v_bf16(x - u.f);
+}
+
+//: kernel round_rows_bf16 needs: v_put_bf16 v_bf16 load_some
 /* Rounds rows of k numbers to bf16. Stores `stored` numbers, 0 from k on. */
 static void round_rows_bf16(uint16_t *y, int64_t ldy, const float *x,
                             int64_t ldx, int64_t rows, int64_t k,
@@ -170,9 +188,29 @@ static void round_rows_bf16(uint16_t *y, int64_t ldy, const float *x,
     for (int64_t i = 0; i < rows; i++) {
         int64_t j = 0;
         for (; j < k; j += W)
-            v_put_bf16(y + j, load_some(x + j, k - j));
+            v_put_bf16(y + j, v_bf16(load_some(x + j, k - j)));
         for (; j < stored; j++)
             y[j] = 0;
+        x += ldx;
+        y += ldy;
+    }
+}
+
+//: kernel split_rows_bf16 needs: v_put_bf16 v_bf16_rest v_splat load_some
+/* Splits rows of k numbers into two of bf16 each: the nearest one, and the one
+ * nearest to the rest. Stores `stored` of both, 32 and 32, 0 from k on. */
+static void split_rows_bf16(uint32_t *y, int64_t ldy, const float *x,
+                            int64_t ldx, int64_t rows, int64_t k,
+                            int64_t stored)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < stored; j += W) {
+            uint16_t *to = (uint16_t *)(y + j / 32 * 32) + j % 32;
+            const v some = j < k ? load_some(x + j, k - j) : v_splat(0.0f);
+            const v_bits near = v_bf16(some);
+            v_put_bf16(to, near);
+            v_put_bf16(to + 32, v_bf16_rest(some, near));
+        }
         x += ldx;
         y += ldy;
     }

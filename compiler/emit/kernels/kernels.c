@@ -315,6 +315,19 @@ static void embed_row_bf16(float *y, const uint16_t *table, int64_t step,
                         position[k]);
 }
 
+//: kernel embed_row_bf16x2 needs: fma1 widen1
+/* Embeds like embed_row(), from a column of a panel in bf16x2. */
+static void embed_row_bf16x2(float *y, const uint32_t *panel, int64_t column,
+                             int64_t d, float scale, const float *position)
+{
+    const uint16_t *at = (const uint16_t *)panel + column * 2;
+    for (int64_t k = 0; k < d; k++) {
+        const uint16_t *two = at + k / 32 * 1024 + k % 32 / 2 * 32 + k % 2;
+        const float x = widen1(two[0]) + widen1(two[512]);
+        y[k] = position ? fma1(scale, x, position[k]) : scale * x;
+    }
+}
+
 //: kernel mask_row
 /* Sets y to x for the allowed keys and to -inf after them. */
 static void mask_row(float *y, const float *x, int64_t keys, int64_t allowed)

@@ -30,6 +30,19 @@ static void embed_bf16(float *y, const int *ids, const uint16_t *w, int rows,
             y[i * d + j] = widen(w[(size_t)ids[i] * d + j]);
 }
 
+//: kernel embed_bf16x2 needs: widen
+/* Adds up each token's row of w, its embedding (section 3.4). */
+static void embed_bf16x2(float *y, const int *ids, const uint32_t *w, int rows,
+                         int d)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d; j++) {
+            const uint32_t two = w[(size_t)ids[i] * d + j];
+
+            y[i * d + j] = widen((uint16_t)(two >> 16)) + widen((uint16_t)two);
+        }
+}
+
 //: kernel embed_int8
 /* Multiplies each token's row of w (section 3.4) by the row's scale. */
 static void embed_int8(float *y, const int *ids, const int8_t *w,
@@ -216,21 +229,40 @@ static void quantize_int15(int16_t *y, float *y_scale, const float *x,
     }
 }
 
-//: kernel round_bf16
+//: bf16_of
 /* Rounds to bf16, to the nearest even; numbers below 2^-55 become 0. */
+static uint16_t bf16_of(float x)
+{
+    union { float f; uint32_t bits; } u;
+
+    u.f = x;
+    const uint32_t size = u.bits & 0x7fffffff;
+    const uint32_t near = u.bits + 0x7fff + (u.bits >> 16 & 1);
+    const uint32_t nan = u.bits | 0x400000;
+    return (uint16_t)((size > 0x7f800000   ? nan
+                       : size < 0x24000000 ? 0
+                                           : near)
+                      >> 16);
+}
+
+//: kernel round_bf16 needs: bf16_of
+/* Rounds to bf16. */
 static void round_bf16(uint16_t *y, const float *x, int rows, int d)
 {
-    for (int i = 0; i < rows * d; i++) {
-        union { float f; uint32_t bits; } u;
+    for (int i = 0; i < rows * d; i++)
+        y[i] = bf16_of(x[i]);
+}
 
-        u.f = x[i];
-        const uint32_t size = u.bits & 0x7fffffff;
-        const uint32_t near = u.bits + 0x7fff + (u.bits >> 16 & 1);
-        const uint32_t nan = u.bits | 0x400000;
-        y[i] = (uint16_t)((size > 0x7f800000   ? nan
-                           : size < 0x24000000 ? 0
-                                               : near)
-                          >> 16);
+//: kernel split_bf16 needs: bf16_of widen
+/* Rounds to bf16, and what is lacking to another bf16, in the lower half. */
+static void split_bf16(uint32_t *y, const float *x, int rows, int d)
+{
+    for (int i = 0; i < rows * d; i++) {
+        const uint16_t near = bf16_of(x[i]);
+        const float rest = (near & 0x7f80) == 0x7f80 ? 0.0f
+                                                     : x[i] - widen(near);
+
+        y[i] = (uint32_t)near << 16 | bf16_of(rest);
     }
 }
 
@@ -272,6 +304,42 @@ static void matmul_bf16_amx(float *y, const uint16_t *x, const uint16_t *w,
                 for (int n = 0; n < 32 && k < d_in; n++, k++)
                     of[n % 2] = fmaf(widen(x_i[k]), widen(w_j[k]), of[n % 2]);
                 sum += of[0] + of[1];
+            }
+            y[i * d_out + j] = sum;
+        }
+}
+
+//: sum_of_32 needs: widen
+/* Returns the sum of at most 32 products, of the even ones and of the odd ones.
+ * Each number of x or W is two of bf16: the one from bit x_bit or w_bit on is
+ * multiplied. */
+static float sum_of_32(const uint32_t *x, int x_bit, const uint32_t *w,
+                       int w_bit, int n)
+{
+    float of[2] = { 0.0f, 0.0f };
+
+    for (int k = 0; k < n && k < 32; k++)
+        of[k % 2] = fmaf(widen((uint16_t)(x[k] >> x_bit)),
+                         widen((uint16_t)(w[k] >> w_bit)), of[k % 2]);
+    return of[0] + of[1];
+}
+
+//: kernel matmul_bf16x2_x3 needs: sum_of_32
+/* Computes y = x W^T. Numbers are sums of two of bf16; the products of both
+ * second ones are left out. */
+static void matmul_bf16x2_x3(float *y, const uint32_t *x, const uint32_t *w,
+                             int rows, int d_in, int d_out)
+{
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < d_out; j++) {
+            const uint32_t *x_i = x + i * d_in;
+            const uint32_t *w_j = w + (size_t)j * d_in;
+            float sum = 0.0f;
+
+            for (int k = 0; k < d_in; k += 32) {
+                sum += sum_of_32(x_i + k, 16, w_j + k, 0, d_in - k);
+                sum += sum_of_32(x_i + k, 16, w_j + k, 16, d_in - k);
+                sum += sum_of_32(x_i + k, 0, w_j + k, 16, d_in - k);
             }
             y[i * d_out + j] = sum;
         }

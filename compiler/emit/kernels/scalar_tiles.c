@@ -71,7 +71,7 @@ INLINE void bf16_dp(tile_sums sum, int mr, int nr, int does,
     (void)does;
 }
 
-//: bf16_amx needs: tile_sums v_fma widen1
+//: sum_of_32 needs: v_fma widen1
 /* Adds 32 products at a time: the sum of the even ones and that of the odd. */
 INLINE float sum_of_32(const uint16_t *x, const uint16_t *w)
 {
@@ -83,6 +83,7 @@ INLINE float sum_of_32(const uint16_t *x, const uint16_t *w)
     return even + odd;
 }
 
+//: bf16_amx needs: tile_sums sum_of_32
 INLINE void bf16_amx(tile_sums sum, int mr, int nr, int does,
                      const struct tile_operands *of)
 {
@@ -94,6 +95,29 @@ INLINE void bf16_amx(tile_sums sum, int mr, int nr, int does,
             for (int64_t k = 0; k < of->k; k += 32)
                 sum[i][j] += sum_of_32(a + i * of->lda + k, w + k * 16);
     }
+    (void)does;
+}
+
+//: bf16x2_x3 needs: tile_sums sum_of_32
+/* Multiplies numbers that are sums of two of bf16: of each 32 products, adds
+ * those of the first numbers of x and the second ones of W, of both first, and
+ * of the second ones of x and the first ones of W. */
+INLINE void bf16x2_x3(tile_sums sum, int mr, int nr, int does,
+                      const struct tile_operands *of)
+{
+    const uint16_t *b = (const uint16_t *)of->b;
+    for (int64_t j = 0; j < nr; j++)
+        for (int64_t i = 0; i < mr; i++) {
+            const uint16_t *x = (const uint16_t *)of->a + i * of->lda * 2;
+            const uint16_t *w = b + j / 16 * of->ldb * 2 + j % 16 * 2;
+            for (int64_t k = 0; k < of->k; k += 32) {
+                sum[i][j] += sum_of_32(x, w + 512);
+                sum[i][j] += sum_of_32(x, w);
+                sum[i][j] += sum_of_32(x + 32, w);
+                x += 64;
+                w += 1024;
+            }
+        }
     (void)does;
 }
 

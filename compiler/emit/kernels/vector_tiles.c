@@ -56,8 +56,7 @@ INLINE const char *tile_fetch(int mr, int nr, int does, const char *next,
     return next + ahead;
 }
 
-//: rows_add needs: tile_sums v_fma v_splat
-/* Adds a number of each row, lda apart, times vectors w. */
+//: row_add needs: tile_sums v_fma
 INLINE void row_add(v *sum, int nr, v x, const v *w)
 {
 #define ADD(j)                                                                 \
@@ -66,6 +65,8 @@ INLINE void row_add(v *sum, int nr, v x, const v *w)
     EACH_VECTOR(ADD)
 }
 
+//: rows_add needs: row_add v_splat
+/* Adds a number of each row, lda apart, times vectors w. */
 INLINE void rows_add(tile_sums sum, int mr, int nr, const float *a, int64_t lda,
                      const v *w)
 {
@@ -75,9 +76,12 @@ INLINE void rows_add(tile_sums sum, int mr, int nr, const float *a, int64_t lda,
     EACH_ROW(ADD_ROW)
 }
 
-//: float_step needs: rows_add vector_at
-/* Adds the column of A at a times a line of each panel, which `read` reads. */
+//: tile_read needs: v
+/* Returns the vector of a panel from index `at` on. */
 typedef v tile_read(const void *b, int64_t at);
+
+//: float_step needs: rows_add vector_at tile_read
+/* Adds the column of A at a times a line of each panel, which `read` reads. */
 INLINE void float_step(tile_sums sum, int mr, int nr, tile_read *read,
                        const struct tile_operands *of, const float *a,
                        const void *b)
@@ -113,7 +117,7 @@ INLINE void f32_products(tile_sums sum, int mr, int nr, int does,
 /* Two bf16 numbers of each of W columns, in memory. */
 typedef uint32_t v_pairs __attribute__((vector_size(4 * W), may_alias));
 
-//: bf16_halves needs: v_pairs
+//: bf16_halves needs: v_pairs tile_read
 /* A bf16 number is the upper half of a float. */
 INLINE v bf16_first(const void *b, int64_t at)
 {
@@ -178,8 +182,7 @@ INLINE void bf16_dp(tile_sums sum, int mr, int nr, int does,
     }
 }
 
-//: bf16_amx needs: ROLLED tile_start tile_fetch bf16_halves float_step widen1
-/* Adds 32 products at a time: the sum of the even ones and that of the odd. */
+//: bf16_block needs: ROLLED tile_start tile_fetch bf16_halves row_add widen1
 INLINE void bf16_step(tile_sums sum, int mr, int nr, tile_read *read,
                       const struct tile_operands *of, const uint16_t *a,
                       const void *b)
@@ -203,28 +206,61 @@ INLINE void row_both(v *sum, int nr, const v *even, const v *odd)
     EACH_VECTOR(ADD_BOTH)
 }
 
+/* Adds 32 products: the sum of the even ones and that of the odd. Returns the
+ * address of the next lines to prefetch. */
+INLINE const char *bf16_block(tile_sums sum, int mr, int nr, int does,
+                              const struct tile_operands *of,
+                              const uint16_t *a, const char *b,
+                              const char *next)
+{
+    const char *const end = b + 1024;
+    tile_sums even, odd;
+    tile_start(even, mr, nr, 0, 0, 0, 0);
+    tile_start(odd, mr, nr, 0, 0, 0, 0);
+    ROLLED
+    for (; b < end; b += 64) {
+        next = tile_fetch(mr, nr, does, next, of->ldb * 2, of->ahead * 2);
+        bf16_step(even, mr, nr, bf16_first, of, a, b);
+        bf16_step(odd, mr, nr, bf16_second, of, a + 1, b);
+        a += 2;
+    }
+#define ROW_BOTH(i)                                                            \
+    if (mr > i)                                                                \
+        row_both(sum[i], nr, even[i], odd[i]);
+    EACH_ROW(ROW_BOTH)
+    return next;
+}
+
+//: bf16_amx needs: bf16_block
 INLINE void bf16_amx(tile_sums sum, int mr, int nr, int does,
                      const struct tile_operands *of)
 {
     const char *b = (const char *)of->b, *next = (const char *)of->next;
     const char *const end = b + (of->k + 31) / 32 * 1024;
     const uint16_t *a = (const uint16_t *)of->a;
-    tile_sums even, odd;
-    while (b < end) {
-        const char *const block = b + 1024;
-        tile_start(even, mr, nr, 0, 0, 0, 0);
-        tile_start(odd, mr, nr, 0, 0, 0, 0);
-        ROLLED
-        for (; b < block; b += 64) {
-            next = tile_fetch(mr, nr, does, next, of->ldb * 2, of->ahead * 2);
-            bf16_step(even, mr, nr, bf16_first, of, a, b);
-            bf16_step(odd, mr, nr, bf16_second, of, a + 1, b);
-            a += 2;
-        }
-#define ROW_BOTH(i)                                                            \
-    if (mr > i)                                                                \
-        row_both(sum[i], nr, even[i], odd[i]);
-        EACH_ROW(ROW_BOTH)
+    for (; b < end; b += 1024) {
+        next = bf16_block(sum, mr, nr, does, of, a, b, next);
+        a += 32;
+    }
+}
+
+//: bf16x2_x3 needs: bf16_block
+/* Multiplies numbers that are sums of two of bf16: of each 32 products, adds
+ * those of the first numbers of x and the second ones of W, of both first, and
+ * of the second ones of x and the first ones of W. */
+INLINE void bf16x2_x3(tile_sums sum, int mr, int nr, int does,
+                      const struct tile_operands *of)
+{
+    const struct tile_operands halves = {
+        of->a, of->lda * 2, of->b, of->ldb * 2, of->k, of->next, of->ahead * 2};
+    const char *b = (const char *)of->b, *next = (const char *)of->next;
+    const char *const end = b + (of->k + 31) / 32 * 2048;
+    const uint16_t *a = (const uint16_t *)of->a;
+    for (; b < end; b += 2048) {
+        next = bf16_block(sum, mr, nr, does, &halves, a, b + 1024, next);
+        next = bf16_block(sum, mr, nr, does, &halves, a, b, next);
+        bf16_block(sum, mr, nr, does % TilePrefetch, &halves, a + 32, b, next);
+        a += 64;
     }
 }
 

@@ -82,7 +82,7 @@ static const char *of_format(Plain *p, const char *base, Dtype d, Arithmetic a)
     static const char *const arithmetic[] = {
         [ArithmeticF32] = "",         [ArithmeticInt8] = "_int8",
         [ArithmeticInt15] = "_int15", [ArithmeticBf16Dp] = "_dp",
-        [ArithmeticBf16Amx] = "_amx",
+        [ArithmeticBf16Amx] = "_amx", [ArithmeticBf16x3] = "_x3",
     };
     if (dtype_shared(d))
         d = DtypeInt4; /* any format whose weights share steps */
@@ -143,6 +143,7 @@ static void plain_quantize(Plain *p, Emit *e, int node)
         [ArithmeticInt15] = "quantize_int15",
         [ArithmeticBf16Dp] = "round_bf16",
         [ArithmeticBf16Amx] = "round_bf16",
+        [ArithmeticBf16x3] = "split_bf16",
     };
     PLAIN_CALL(p, e, node, kernel[a]);
 }

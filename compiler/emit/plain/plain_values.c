@@ -78,6 +78,7 @@ static const char *const elem_type[] = {
     [ElemF32] = "float",          [ElemI32] = "int",
     [ElemQ8] = "int8_t",          [ElemQ15] = "int16_t",
     [ElemBf16DpRow] = "uint16_t", [ElemBf16AmxRow] = "uint16_t",
+    [ElemBf16x3Row] = "uint32_t",
 };
 
 void emit_plain_state(Plain *p, Emit *e)

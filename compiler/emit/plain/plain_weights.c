@@ -240,6 +240,25 @@ static void put_int8(const Image *m, const Block *b, int64_t rows, int64_t k,
     }
 }
 
+/* Writes both numbers of bf16 in 32 bits, the first in the upper half. */
+static void put_bf16x2(const Image *m, const Block *b, int64_t rows, int64_t k,
+                       unsigned char *to)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t c;
+        const unsigned char *panel = panel_at(m, b, r, &c);
+        for (int64_t i = 0; i < k; i++) {
+            uint16_t near, rest;
+            const unsigned char *at = panel + i / 32 * 2048 + i % 32 / 2 * 64
+                                    + c * 4 + i % 2 * 2;
+            memcpy(&near, at, sizeof near);
+            memcpy(&rest, at + 1024, sizeof rest);
+            const uint32_t two = (uint32_t)near << 16 | rest;
+            memcpy(to + (r * k + i) * 4, &two, sizeof two);
+        }
+    }
+}
+
 /* Writes rows with two numbers per byte, the first in the low half. A packed
  * panel consists of pairs of groups: their numbers, then their steps and
  * offsets. */
@@ -290,6 +309,8 @@ static void put_matrix_block(Image *m, const Block *b)
         put_int4(m, b, rows, to);
     else if (dtype_is_integer(b->dtype))
         put_int8(m, b, rows, k, to);
+    else if (b->dtype == DtypeBf16x2)
+        put_bf16x2(m, b, rows, k, to[0]);
     else
         for (int64_t r = 0; r < rows; r++)
             for (int64_t i = 0; i < k; i++)

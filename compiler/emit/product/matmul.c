@@ -52,7 +52,8 @@ static int64_t known_rows(const Gen *g, const Node *n)
     const bool known = g->undivided && is_product(n) && rows <= SumRows
                     && row_times(n->type) == 1;
     return known && !dtype_is_integer(dtype_of(node_at(g->p, n->in[1])->type))
-                && !(g->p->target.amx && a == ArithmeticBf16Amx)
+                && !(g->p->target.amx
+                     && (a == ArithmeticBf16Amx || a == ArithmeticBf16x3))
              ? rows
              : 0;
 }

@@ -182,8 +182,8 @@ void emit_pool(Gen *g, Emit *e, int node)
 }
 
 /* Returns C for the address of row `id` of a table, and for its stride in
- * elements. For integers in panels, the address is the panel's, followed by the
- * row's place in the panel. */
+ * elements. For integers and bf16x2 in panels, the address is the panel's,
+ * followed by the row's place in the panel. */
 static const char *token_at(Gen *g, int table)
 {
     const Type *t = &node_at(g->p, table)->type;
@@ -195,7 +195,7 @@ static const char *token_at(Gen *g, int table)
                             weight_of(g, table, PackRows),
                             (long long)round16(d));
     return arena_printf(g->a,
-                        dtype_is_integer(dtype)
+                        dtype_is_integer(dtype) || dtype == DtypeBf16x2
                             ? "%s + id / 16 * %lld, id %% 16"
                         : dtype == DtypeBf16
                             ? "%s + id / 16 * %lld + id %% 16 * 2, 16"

@@ -13,7 +13,7 @@ _Static_assert(WaitingRows == 6,
                "kernels/products.c has waiting_tiles of so many");
 _Static_assert(FewIntegerRows == 4, "kernels/vector_tiles.c has so many");
 _Static_assert(ActNone == 0 && ActRelu == 1, "kernels/vector_tiles.c has Relu");
-_Static_assert(PrebuiltKinds == 27,
+_Static_assert(PrebuiltKinds == 38,
                "kernels/products.c has `tiles` of so many");
 
 static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
@@ -121,7 +121,7 @@ static void need_plain(Arena *a, const Kernels *plain)
     for (size_t i = 0; i < ops; i++)
         if (plain_of_op[i])
             check_piece(plain, plain_of_op[i], "plain", "An op");
-    for (int d = DtypeF32 + 1; dtype_word[d]; d++)
+    for (int d = DtypeF32 + 1; dtype_choices[d]; d++)
         if (!dtype_shared((Dtype)d) || d == DtypeInt4) {
             check_piece(plain, arena_printf(a, "embed_%s", dtype_word[d]),
                         "plain", "A format of weights");
@@ -176,7 +176,7 @@ static void emit_amx_blocks(Arena *a, Emit *e, const Target *t)
                                tile_name(a, prebuilt_amx(t, by)));
     }
     if (*all)
-        put_items(e, "static amx_block *const amx_blocks[27] = ",
+        put_items(e, "static amx_block *const amx_blocks[38] = ",
                   all + (sizeof ", " - 1), ";");
 }
 
@@ -207,7 +207,7 @@ static void emit_tile_tables(Arena *a, Emit *e, const Target *t)
                                        adds, panels - 1,
                                        emit_tile_rows(a, e, t, kind, adds,
                                                       panels));
-    put_items(e, "static tile *const *const tiles[27][2][4] = ",
+    put_items(e, "static tile *const *const tiles[38][2][4] = ",
               all + (sizeof ", " - 1), ";");
 }
 

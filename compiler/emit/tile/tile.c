@@ -8,10 +8,11 @@ enum { FewGroupRows = 2 }; /* more rows would need more registers */
 
 const char *number_type(Dtype d)
 {
-    return d == DtypeInt8  ? "int8_t"
-         : dtype_shared(d) ? "uint8_t"
-         : d == DtypeBf16  ? "uint16_t"
-                           : "float";
+    return d == DtypeInt8   ? "int8_t"
+         : dtype_shared(d)  ? "uint8_t"
+         : d == DtypeBf16   ? "uint16_t"
+         : d == DtypeBf16x2 ? "uint32_t"
+                            : "float";
 }
 
 const char *rows_type(Arithmetic a)
@@ -89,8 +90,9 @@ int prebuilt_kind(Dtype d, Arithmetic a, bool wide)
 /* Returns the sums that a tile keeps in registers for each number of C. */
 static int sums(TileKey k)
 {
-    return k.arithmetic == ArithmeticBf16Amx ? 2
-                                             : row_formats[k.arithmetic].planes;
+    const bool blocks = k.arithmetic == ArithmeticBf16Amx
+                     || k.arithmetic == ArithmeticBf16x3;
+    return blocks ? 2 : row_formats[k.arithmetic].planes;
 }
 
 bool tile_groups(TileKey k)
@@ -165,11 +167,14 @@ const char *tile_products(Arena *a, TileKey k)
     if (k.wide)
         return "wide_dots";
     if (k.amx)
-        return k.arithmetic == ArithmeticBf16Amx ? "amx_bf16" : "amx_int8";
+        return k.arithmetic == ArithmeticBf16Amx ? "amx_bf16"
+             : k.arithmetic == ArithmeticBf16x3  ? "amx_bf16x3"
+                                                 : "amx_int8";
     return arena_printf(a, "%s_%s", dtype_word[k.dtype],
                         k.arithmetic == ArithmeticF32       ? "products"
                         : k.arithmetic == ArithmeticBf16Dp  ? "dp"
                         : k.arithmetic == ArithmeticBf16Amx ? "amx"
+                        : k.arithmetic == ArithmeticBf16x3  ? "x3"
                         : k.groups                          ? "nibble_dots"
                                                             : "dots");
 }

@@ -106,7 +106,8 @@ static const char *const penalties[] = { "none", "gnmt", "power", NULL };
 static const char *const processors[] = { "logits", "log_probabilities", NULL };
 static const char *const splits[] = { "characters", "spaces", NULL };
 static const char *const arithmetics[] = { "f32",     "int8",     "int15",
-                                           "bf16_dp", "bf16_amx", NULL };
+                                           "bf16_dp", "bf16_amx", "bf16x3",
+                                           NULL };
 
 /* ---- defaults that follow from others ---- */
 static int64_t head_share(const Spec *s, Side side)

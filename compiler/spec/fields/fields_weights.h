@@ -1,7 +1,7 @@
 /* fields_weights.h: rows of the field table (fields.c) for weights. */
 /* clang-format off */
-ROW("dtype", FieldDtypes, offsetof(Spec, dtype), 0, dtype_word, 0, 0, AllKinds,
-"f32", NULL,
+ROW("dtype", FieldDtypes, offsetof(Spec, dtype), 0, dtype_choices, 0, 0,
+AllKinds, "f32", NULL,
 "Matrices of weights are stored in this format, all or by their names, as the "
 "page spec-weights describes. Other weights are f32."),
 ENUM("arithmetic", arithmetic, arithmetics, AllKinds, "f32", NULL,

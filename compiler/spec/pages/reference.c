@@ -133,6 +133,7 @@ static const char formats[] =
 #define FORMAT(name, word, group, line, ending, shared, steps, gate, meaning, \
                ...)                                                           \
     "- `" word "`: " meaning "\n"
+#define OWN_FORMAT(...)
 #include "runtime/weights/format_rows.h"
     "\n"
     "A map in place of the word gives formats by canonical names (below):\n"
@@ -153,7 +154,7 @@ static const char formats[] =
     "replaces the map.\n";
 
 static const char arithmetic[] =
-    "`arithmetic` is how products with weights of fewer bits are computed.\n"
+    "`arithmetic` is how products are computed.\n"
     "\n"
     "- `f32`: weights are converted to f32, and rows stay as they are.\n"
     "- `int8`: each row is rounded to integers from -127 to 127, times a scale.\n"
@@ -163,15 +164,18 @@ static const char arithmetic[] =
     "  second product is added first. This is what the instruction vdpbf16ps\n"
     "  computes, which is twice as fast as f32 on AMD's cores since Zen 4. Others\n"
     "  get the same bits at about the speed of f32.\n"
-    "\n"
     "- `bf16_amx`: as bf16_dp, in another order: of every 32 k, the even products\n"
     "  have a sum, the odd ones another, and the sum of both is added. This is what\n"
     "  the instruction tdpbf16ps of AMX computes, on Intel's servers since Sapphire\n"
     "  Rapids. Others get the same bits at about the speed of f32.\n"
+    "- `bf16x3`: f32 in units of bf16. Each number of a row and of f32 weights is\n"
+    "  split into two of bf16, which keep 16 of its 24 bits, and three products of\n"
+    "  them have the order of bf16_amx. AMX computes them faster than f32; without\n"
+    "  AMX they take three times as long.\n"
     "\n"
-    "int8 and int15 need integer weights, bf16_dp and bf16_amx need bf16; products\n"
-    "with other weights, and all other arithmetic, are f32. With integers, a row with\n"
-    "an infinity or NaN gives NaN.\n";
+    "int8 and int15 need integer weights, bf16_dp and bf16_amx need bf16, bf16x3\n"
+    "needs f32; products with other weights, and all other arithmetic, are f32. With\n"
+    "integers, a row with an infinity or NaN gives NaN.\n";
 
 static const char names[] =
     "`names` maps canonical names to names of the file: `encoder.{i}.ffn.w1:\n"

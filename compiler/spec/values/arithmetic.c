@@ -13,12 +13,24 @@ const RowFormat row_formats[Arithmetics] = {
                            false },
     [ArithmeticBf16Amx] = { "round_rows_bf16", "uint16_t", 2, 1, DtypeBf16,
                             false },
+    [ArithmeticBf16x3] = { "split_rows_bf16", "uint32_t", 4, 1, DtypeBf16x2,
+                           false },
 };
 
 bool arithmetic_reads(Arithmetic a, Dtype d)
 {
     if (a == ArithmeticF32)
-        return true;
+        return d != DtypeBf16x2;
     return row_formats[a].scaled ? dtype_is_integer(d)
                                  : d == row_formats[a].groups;
+}
+
+Dtype arithmetic_dtype(Arithmetic a, Dtype d)
+{
+    return a == ArithmeticBf16x3 && d == DtypeF32 ? DtypeBf16x2 : d;
+}
+
+Dtype arithmetic_needs(Arithmetic a)
+{
+    return a == ArithmeticBf16x3 ? DtypeF32 : row_formats[a].groups;
 }

@@ -117,7 +117,10 @@ Dtype spec_dtype(const Spec *s, const char *canonical, int readers)
 
     if (!readers)
         return DtypeF32;
-    return row ? row->dtype : coarse ? DtypeInt8 : s->dtype.default_dtype;
+    const Dtype d = row    ? row->dtype
+                  : coarse ? DtypeInt8
+                           : s->dtype.default_dtype;
+    return readers & ReadByProduct ? arithmetic_dtype(s->arithmetic, d) : d;
 }
 
 /* ---- arithmetic ---- */
@@ -130,12 +133,13 @@ void check_arithmetic(Spec *s, const FieldState *state)
     const SpecDtypes *d = &s->dtype;
     const Pos here = s->field_pos[field_row("arithmetic")],
               dtype = s->field_pos[field_row("dtype")];
-    bool reads = arithmetic_reads(s->arithmetic, d->default_dtype);
-    const bool bf16 = row_formats[s->arithmetic].groups == DtypeBf16;
+    const Arithmetic a = s->arithmetic;
+    const char *needs = dtype_word[arithmetic_needs(a)];
+    bool reads = arithmetic_reads(a, arithmetic_dtype(a, d->default_dtype));
 
     (void)state;
     for (int i = 0; i < d->n; i++)
-        reads |= arithmetic_reads(s->arithmetic, d->at[i].dtype);
+        reads |= arithmetic_reads(a, arithmetic_dtype(a, d->at[i].dtype));
     if (reads)
         return;
     if (dtype.src && dtype.src->rank > here.src->rank) {
@@ -143,8 +147,8 @@ void check_arithmetic(Spec *s, const FieldState *state)
         return;
     }
     error_at(here, "arithmetic %s needs %s weights, but dtype is %s",
-             fields[field_row("arithmetic")].words[s->arithmetic],
-             bf16 ? "bf16" : "integer", dtype_word[d->default_dtype]);
-    note_at((Pos){ 0 }, "write dtype: %s, or leave arithmetic out",
-            bf16 ? "bf16" : "int8");
+             fields[field_row("arithmetic")].words[a],
+             row_formats[a].scaled ? "integer" : needs,
+             dtype_word[d->default_dtype]);
+    note_at((Pos){ 0 }, "write dtype: %s, or leave arithmetic out", needs);
 }

@@ -233,6 +233,7 @@ const WordHint word_hints[] = {
     { "arithmetic", "float32 fp32 float", "f32" },
     { "arithmetic", "bf16 bfloat16 dpbf16 vdpbf16ps", "bf16_dp" },
     { "arithmetic", "amx tdpbf16ps", "bf16_amx" },
+    { "arithmetic", "3xbf16 bf16_3x bf16x9", "bf16x3" },
     { "arithmetic", "8 i8 u8 uint8 dynamic int8_float32 w8a8", "int8" },
     { "arithmetic", "15 16 i16 int16", "int15" },
     { "masking.encoder", "bidirectional full false", "none" },
