@@ -51,15 +51,20 @@ static inline void amx_store(const union amx_register *t, void *to,
 #endif
 
 //: kernel amx_allowed when: amx
-/* Returns 1 if the processor has AMX, and Linux grants it to this process on
- * request. */
+/* Returns 1 if the processor has AMX for integers and for bf16, and Linux
+ * grants it to this process on request. */
 static int64_t amx_allowed(void)
 {
 #if defined ATTNC_AMX_MODEL
     return 1;
 #elif defined __linux__ && defined __x86_64__ && !defined ATTNC_NO_AMX
     enum { ArchPrctl = 158, RequestPermission = 0x1023, TileData = 18 };
+    const unsigned all = 1u << 22 | 1u << 24 | 1u << 25; /* bf16, tiles, int8 */
+    unsigned a = 7, b, c = 0, has;
     long result = ArchPrctl;
+    __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(has));
+    if ((has & all) != all)
+        return 0;
     __asm__ volatile("syscall"
                      : "+a"(result)
                      : "D"((long)RequestPermission), "S"((long)TileData)
