@@ -1,5 +1,6 @@
 /* amx_products.c: the products that AMX computes, if the system allows it. */
 #include "plan/plan_parts.h"
+#include "spec/arithmetic.h"
 
 enum {
     UnpackedBytes = 256 << 10 /* maximum of unpacked panels: a quarter of a
@@ -19,7 +20,7 @@ bool amx_multiplies(const Plan *p, int node)
     const Arithmetic a = epilogue_of(p, node).arithmetic;
     return p->target.amx && a != ArithmeticF32 && a != ArithmeticBf16Dp
         && amx_panels(dtype_of(w), matrix_columns(w)) > 0
-        && !(a == ArithmeticBf16Amx && adds_terms(p, node));
+        && (row_formats[a].scaled || !adds_terms(p, node));
 }
 
 bool plan_has_amx(const Plan *p)
