@@ -77,6 +77,9 @@ static void check_open(void)
     if (strcmp(m_error(NULL), "out of memory"))
         complain("error", "NULL", m_error(NULL));
     count("error", 1);
+    if (m_target(NULL) || !m_target(handle) != !sound)
+        complain("target", "NULL", "a target of no model");
+    count("target", 1);
     m_close(NULL);
     count("close", 1);
 }
