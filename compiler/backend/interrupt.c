@@ -41,16 +41,23 @@ static void on_end(int sig)
     raise(sig);
 }
 
+/* Begins a call. The signal that ended an earlier one may have left the process
+ * alive. */
+static void begin(bool off)
+{
+    watch.off = off;
+    watch.asked = false;
+    watch.stop = 0;
+}
+
 void interrupts_off(void)
 {
-    watch.off = true;
-    watch.asked = false;
+    begin(true);
 }
 
 void interrupts_on(void)
 {
-    watch.off = false;
-    watch.asked = false;
+    begin(false);
 }
 
 void interrupt_ask(void)

@@ -385,7 +385,7 @@ static void run_prebuilt(TileKey key)
 
 static void each_pair(void (*run)(TileKey))
 {
-    for (int d = DtypeInt8; d < Dtypes; d++)
+    for (int d = DtypeInt8; d <= DtypeInt4g64; d++)
         for (int a = ArithmeticF32; a <= ArithmeticInt15; a++)
             run((TileKey){ .dtype = (Dtype)d, .arithmetic = (Arithmetic)a });
     for (int a = ArithmeticInt8; a <= ArithmeticInt15; a++)
@@ -427,7 +427,7 @@ static void look_up(const Lab *l, Dtype d, int64_t k)
 static void test_look_up(void **state)
 {
     (void)state;
-    for (int d = DtypeInt8; d < Dtypes; d++)
+    for (int d = DtypeInt8; d <= DtypeInt4g64; d++)
         for (int at = 0; at < Depths; at++) {
             fill_panels((Dtype)d, depths[at], NumbersAny);
             fill_rows(ArithmeticF32, depths[at], NumbersAny);

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 #include "library/attnc.h"
@@ -194,12 +196,50 @@ static void test_refused(void **state)
     assert_int_equal(h.parts, 1);
 }
 
+static void survives(int sig)
+{
+    (void)sig;
+}
+
+/* A signal ends the command that handles it, and no later one, if the caller
+ * survives it. */
+static void test_signals(void **state)
+{
+    static const char script[] = "#!/bin/sh\nkill -INT $PPID\nsleep 20\n";
+    const char *path = scratch_file("slow", script, sizeof script - 1);
+    struct attnc_streams streams = { .out = take,
+                                     .taker = &h,
+                                     .in = -1,
+                                     .out_shown = -1,
+                                     .log_shown = -1,
+                                     .signals = 1 };
+    struct sigaction before, act = { .sa_handler = survives };
+
+    (void)state;
+    assert_int_equal(chmod(path, 0700), 0);
+    sigaction(SIGINT, &act, &before);
+    h = (Heard){ 0 };
+    assert_int_not_equal(attnc_command(WORDS("compile", TINY, "--emit=obj",
+                                             "--cc", path, "-o",
+                                             scratch_path("x.o")),
+                                       &streams, hear, &h),
+                         ATTNC_DONE);
+    streams.signals = 0;
+    h = (Heard){ 0 };
+    assert_int_equal(attnc_command(WORDS("compile", TINY, "--emit=obj", "-O0",
+                                         "--quiet", "-o", scratch_path("x.o")),
+                                   &streams, hear, &h),
+                     ATTNC_DONE);
+    sigaction(SIGINT, &before, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),   cmocka_unit_test(test_message),
-        cmocka_unit_test(test_beside), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_colors), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_text),    cmocka_unit_test(test_message),
+        cmocka_unit_test(test_beside),  cmocka_unit_test(test_files),
+        cmocka_unit_test(test_colors),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_signals),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -97,14 +97,26 @@ static void print_matrices(const Quantized *q)
     }
 }
 
+/* True if products read f32 as two numbers of bf16. */
+static bool reads_halves(const Plan *p)
+{
+    bool any = false;
+    for (int i = 0; i < p->block.n; i++)
+        any |= p->block.at[i].dtype == DtypeBf16x2;
+    return any;
+}
+
 static void print_total(const Quantized *q)
 {
     const Total t = total_of(q);
     const double error = relative_error(t.lost, t.squares);
     const char *text =
         q->fewer == 0
-            ? arena_printf(q->arena, "all %d matrices are f32: nothing is lost",
-                           q->matrices.at.n)
+            ? arena_printf(q->arena, "all %d matrices are f32: %s",
+                           q->matrices.at.n,
+                           reads_halves(q->e->plan)
+                               ? "bf16x3 reads 16 of their 24 bits"
+                               : "nothing is lost")
             : arena_printf(q->arena,
                            "%d of %d matrices in fewer bits than f32: %s bytes "
                            "in place of %s, error %.3g, %s dB; all weights: %s "

@@ -171,7 +171,7 @@ static const char arithmetic[] =
     "- `bf16x3`: f32 in units of bf16. Each number of a row and of f32 weights is\n"
     "  split into two of bf16, which keep 16 of its 24 bits, and three products of\n"
     "  them have the order of bf16_amx. AMX computes them faster than f32; without\n"
-    "  AMX they take three times as long.\n"
+    "  AMX they take two to three times as long.\n"
     "\n"
     "int8 and int15 need integer weights, bf16_dp and bf16_amx need bf16, bf16x3\n"
     "needs f32; products with other weights, and all other arithmetic, are f32. With\n"
