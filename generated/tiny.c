@@ -5524,6 +5524,8 @@ static int batch_run(const struct batch_call *c, const void *bound,
         return (int)need;
     if (!memory || (!bound && c->m->weights_bytes > 0))
         return ATTN_ERROR_NULL;
+    if (!bound && !c->m->target(NULL)) /* else bind() has found it */
+        return ATTN_ERROR_OPEN;
     for (size_t i = 0; i < sizeof batch_checks / sizeof *batch_checks; i++) {
         int wrong = batch_checks[i](c);
         if (wrong)

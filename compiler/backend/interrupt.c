@@ -43,7 +43,7 @@ static void on_end(int sig)
 
 /* Begins a call. The signal that ended an earlier one may have left the process
  * alive. */
-static void begin(bool off)
+static void begin_call(bool off)
 {
     watch.off = off;
     watch.asked = false;
@@ -52,12 +52,12 @@ static void begin(bool off)
 
 void interrupts_off(void)
 {
-    begin(true);
+    begin_call(true);
 }
 
 void interrupts_on(void)
 {
-    begin(false);
+    begin_call(false);
 }
 
 void interrupt_ask(void)

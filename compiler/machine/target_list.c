@@ -14,25 +14,47 @@ bool is_target_list(const char *march)
     return march && (strchr(march, ',') || !strcmp(march, "portable"));
 }
 
+/* True if the same processors run the code of both. */
+static bool same_processors(const char *name, const Target *t)
+{
+    Target other;
+    Fault unused;
+    if (!target_find(&other, name, 0, NULL, &unused))
+        return false;
+    const struct attn_processor a = target_processor(&other),
+                                b = target_processor(t);
+    return a.maker == b.maker && a.family == b.family && a.has == b.has;
+}
+
 static bool fits(const TargetList *all, const char *name, Target *t, Fault *why)
 {
     if (!*name)
         return fault(why, ExitUsage, "--march: a target is missing at a comma");
+    if (!strcmp(name, "portable"))
+        return fault(why, ExitUsage,
+                     "--march: portable is a list of its own: name nothing "
+                     "beside it");
     if (!target_find(t, name, 0, NULL, why))
         return false;
-    for (int i = 0; i < all->n; i++)
+    for (int i = 0; i < all->n; i++) {
         if (!strcmp(all->at[i], t->name))
             return fault(why, ExitUsage, "--march: %s is in the list twice",
-                         t->name);
+                         name);
+        if (same_processors(all->at[i], t))
+            return fault(why, ExitUsage,
+                         "--march: %s and %s are told apart by no feature that "
+                         "the code needs: leave one out",
+                         all->at[i], name);
+    }
     if (!t->triple || strncmp(t->march, "x86", 3) != 0)
         return fault(why, ExitUsage,
                      "--march: a list is of x86-64 processors: leave out %s",
-                     t->name);
+                     name);
     if (!t->fma)
         return fault(why, ExitUsage,
                      "--march: %s has no FMAs, so its results have other bits "
                      "than those of the others: leave it out",
-                     t->name);
+                     name);
     if (all->n == MostTargets)
         return fault(why, ExitUsage, "--march: a list has at most %d targets",
                      MostTargets);

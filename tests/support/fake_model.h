@@ -49,6 +49,12 @@ static void fake_logits(const Fake *f, uint32_t h, float *logits)
     }
 }
 
+static const char *fake_target(const void *bound)
+{
+    (void)bound;
+    return "generic";
+}
+
 static float fake_log_sum_exp(const void *bound, const float *x, int64_t n)
 {
     (void)bound;
@@ -202,6 +208,7 @@ static void fake_make(Fake *f, int64_t kind, int64_t vocab, uint32_t seed)
         .encode = fake_encode,
         .decode = fake_decode,
         .log_sum_exp = fake_log_sum_exp,
+        .target = fake_target,
         .caches = 3,
     };
     f->model.cache[ATTN_CROSS].of = ATTN_CROSS;

@@ -111,9 +111,9 @@ static void put_tasks(Gen *g, Emit *e)
     }
 }
 
-static void put_costs(Gen *g, Emit *e)
+/* Returns the bytes of arena for a call with one row. */
+static int64_t row_arena(const Plan *p)
 {
-    const Plan *p = g->p;
     int64_t arena = 0;
     for (int k = EntryEncode; k <= EntryDecode; k++) {
         const int64_t n = has_entry(p, (Entry)k)
@@ -121,6 +121,15 @@ static void put_costs(Gen *g, Emit *e)
                             : 0;
         arena = n > arena ? n : arena;
     }
+    return arena;
+}
+
+static void put_costs(Gen *g, Emit *e)
+{
+    const Plan *p = g->p;
+    int64_t arena = row_arena(p);
+    for (int i = 0; i < level_count(g); i++)
+        arena = attn_max(arena, row_arena(level_plan(g, i)));
     const struct {
         const char *what;
         int64_t n;

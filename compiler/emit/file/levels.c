@@ -27,7 +27,7 @@ static const struct {
 
 /* Returns the target's name in C: "v4_avx512vnni" for
  * "x86-64-v4+avx512vnni". */
-static const char *level_id(Arena *a, const Target *t)
+static const char *level_id(Arena *a, const Target *t, const char *prefix)
 {
     static const char x86[] = "x86-64-";
     const bool is_set = !strncmp(t->name, x86, sizeof x86 - 1);
@@ -35,7 +35,8 @@ static const char *level_id(Arena *a, const Target *t)
     for (char *c = id; *c; c++)
         if (*c == '-' || *c == '+' || *c == '.')
             *c = '_';
-    return id;
+    /* exported names begin with the model's */
+    return strcmp(id, prefix) ? id : arena_printf(a, "%s_code", id);
 }
 
 /* Returns the features that the compiler must allow in the code. */
@@ -54,7 +55,7 @@ static Features features_of(const LevelCode *l)
 static void make_code(Gen *g, LevelCode *l)
 {
     Emit *e = emit_new(g->a);
-    l->id = level_id(g->a, &l->p->target);
+    l->id = level_id(g->a, &l->p->target, l->p->prefix);
     l->g = (Gen){ .a = g->a,
                   .p = l->p,
                   .o = g->o,
@@ -92,9 +93,9 @@ void levels_of(Gen *g)
 
 /* ---- the code ---- */
 
-/* Binds $makes, a condition that is true for compilers that can make the code
- * of the level. */
-static void let_makes(Emit *e, const LevelCode *l)
+/* Binds $clang and $gcc to the first versions that can make the code of the
+ * level. */
+static void let_versions(Emit *e, const LevelCode *l)
 {
     const Features names = features_of(l);
     int clang = 0, gcc = 0;
@@ -104,7 +105,8 @@ static void let_makes(Emit *e, const LevelCode *l)
                 clang = clang > since[k].clang ? clang : since[k].clang;
                 gcc = gcc > since[k].gcc ? gcc : since[k].gcc;
             }
-    let(e, "makes", "COMPILER_IS(%d, %d)", clang, gcc);
+    let(e, "clang", "%d", clang);
+    let(e, "gcc", "%d", gcc);
 }
 
 /* Binds $id and names that begin with it. */
@@ -130,7 +132,7 @@ static void let_level(Emit *e, const LevelCode *l)
     let(e, "features", "%s", all);
     let(e, "name", "%s", l->p->target.name);
     let_level_names(e, l->id);
-    let_makes(e, l);
+    let_versions(e, l);
 }
 
 /* Returns a sentence on the levels that have the code of level i. */
@@ -156,7 +158,7 @@ static void put_level(Gen *g, Emit *e, int i)
     put(e, "/* Its names begin with $id.$others\n");
     emit_tilings(&l->g, e);
     put(e, " */\n"
-           "#if $makes\n"
+           "#if COMPILER_IS($clang, $gcc)\n"
            "#define $has\n"
            "#if defined __clang__\n"
            "#pragma clang attribute push( \\\n"
@@ -177,10 +179,24 @@ static void put_level(Gen *g, Emit *e, int i)
            "#pragma GCC pop_options\n"
            "#endif\n"
            "#else\n"
-           "#pragma message(\"left out: this compiler cannot make the code for "
-           "$name\")\n"
+           "#pragma message(\"left out: the code for $name needs clang $clang "
+           "or gcc $gcc, for x86-64\")\n"
            "#endif\n\n");
     emit_reset(e, mark);
+}
+
+/* Emits an error for compilers that can make the code of no level. */
+static void put_none(Gen *g, Emit *e)
+{
+    const char *none = "";
+    for (int i = 0; i < level_count(g); i++)
+        if (g->level[i].code == i)
+            none = arena_printf(g->a, "%s%s!defined HAS_%s", none,
+                                *none ? " \\\n    && " : "", g->level[i].id);
+    let(e, "none", "%s", none);
+    put(e, "#if $none\n"
+           "#error \"made for x86-64, by newer versions of clang or gcc\"\n"
+           "#endif\n\n");
 }
 
 void emit_levels(Gen *g, Emit *e)
@@ -193,22 +209,20 @@ void emit_levels(Gen *g, Emit *e)
     put(e, "\n"
            "/* Compilers that can make a level's code: this version, or "
            "later. */\n"
-           "#if defined __clang__\n"
+           "#if !defined __x86_64__\n"
+           "#define COMPILER_IS(clang, gcc) 0\n"
+           "#elif defined __clang__\n"
            "#define COMPILER_IS(clang, gcc) (__clang_major__ >= clang)\n"
            "#elif defined __GNUC__\n"
            "#define COMPILER_IS(clang, gcc) (__GNUC__ >= gcc)\n"
            "#else\n"
            "#define COMPILER_IS(clang, gcc) 0\n"
            "#endif\n");
-    let_makes(e, &g->level[level_count(g) - 1]);
-    put(e, "#if !defined __x86_64__ || !$makes\n"
-           "#error \"made for x86-64, by clang or gcc\"\n"
-           "#endif\n\n");
-    if (intrinsics)
-        put(e, "#include <immintrin.h>\n\n");
+    put(e, intrinsics ? "\n#include <immintrin.h>\n\n" : "\n");
     for (int i = 0; i < level_count(g); i++)
         if (g->level[i].code == i)
             put_level(g, e, i);
+    put_none(g, e);
 }
 
 /* ---- the choice ---- */

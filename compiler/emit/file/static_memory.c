@@ -51,6 +51,7 @@ static void put_bound(Gen *g, Emit *e)
 {
     let(e, "macro", "%s_BOUND_BYTES", upper_name(g->a, g->p->prefix));
     let(e, "n", "%d", g->p->block.n);
+    let(e, "one", "%d", g->o->nlevels ? (int)sizeof(void *) : 1);
     let(e, "text", "%d",
         ATTN_PACKED_TEXT + (any_amx(g) ? (int)sizeof(int64_t) : 0)
             + (g->o->nlevels ? (int)sizeof(void *) : 0));
@@ -58,29 +59,49 @@ static void put_bound(Gen *g, Emit *e)
     if (g->p->block.n)
         put(e, "#define $macro ($n * sizeof(void *) + $text)\n");
     else
-        put(e, "#define $macro ($text + 1)\n");
+        put(e, "#define $macro ($text + $one)\n");
 }
 
-static void put_answer(Gen *g, Emit *e, const struct attn_model *m)
+typedef struct { /* bytes */
+    int64_t arena, search, stream;
+    int64_t tokens; /* of the stream */
+} StaticSizes;
+
+/* Raises *to to what the code of a plan needs. */
+static void raise_sizes(const Gen *g, const Plan *p, StaticSizes *to)
 {
+    const struct attn_model m = plan_counted(p);
     const int64_t input = given_input(g), output = given_output(g);
-    const Spec *s = g->p->g->spec;
+    const Spec *s = p->g->spec;
+    const struct attn_batch b = { .sequences = 1,
+                                  .rows = input,
+                                  .key_rows = input };
+    to->arena = attn_max(to->arena, attn_batch_bytes(&m, &b));
+    if (!generates(g))
+        return;
     int32_t ids[2];
     struct attn_search_options o = spec_search(s, ids);
     o.max_output = output;
     const int64_t read = s->kind == KindDecoder ? 0 : input;
     const int64_t lead = (o.start >= 0) + input - read;
-    const int64_t tokens = attn_min(lead + output, m->max_target + 1);
+    to->tokens = attn_min(lead + output, m.max_target + 1);
+    to->search = attn_max(to->search,
+                          attn_search_bytes(&m, &o, 1, input, input));
+    to->stream = attn_max(to->stream,
+                          attn_stream_bytes(&m, &o, read, to->tokens, 1));
+}
+
+static void put_answer(Gen *g, Emit *e, const StaticSizes *n)
+{
     if (has_part(g, FileSearch))
-        put_size(g, e, "SEARCH_BYTES",
-                 attn_search_bytes(m, &o, 1, input, input),
+        put_size(g, e, "SEARCH_BYTES", n->search,
                  "For $search() with $options(), of one sentence of "
                  "$MAX_INPUT tokens: $search_bytes().");
     if (!has_root(g->o, "stream_bytes"))
         return;
-    put_size(g, e, "STREAM_TOKENS", tokens,
+    put_size(g, e, "STREAM_TOKENS", n->tokens,
              "Tokens of a stream: start, prompt, and up to $MAX_OUTPUT more.");
-    put_size(g, e, "STREAM_BYTES", attn_stream_bytes(m, &o, read, tokens, 1),
+    put_size(g, e, "STREAM_BYTES", n->stream,
              "For one stream of that many tokens: $stream_bytes().");
 }
 
@@ -98,14 +119,14 @@ static void let_call_names(Gen *g, Emit *e)
 
 void emit_static_sizes(Gen *g, Emit *e)
 {
-    const struct attn_model m = plan_counted(g->p);
     const int64_t input = given_input(g);
-    const struct attn_batch b = { .sequences = 1,
-                                  .rows = input,
-                                  .key_rows = input };
     const int mark = emit_mark(e);
+    StaticSizes n = { 0 };
     if (has_handle(g))
         return;
+    raise_sizes(g, g->p, &n);
+    for (int i = 0; i < level_count(g); i++)
+        raise_sizes(g, level_plan(g, i), &n);
     let_call_names(g, e);
     put(e,
         "/* Memory for one call on one thread, with lengths up to these, for\n"
@@ -117,10 +138,10 @@ void emit_static_sizes(Gen *g, Emit *e)
         put_size(g, e, "MAX_OUTPUT", given_output(g), "Tokens of an answer.");
     put(e, "\n");
     put_bound(g, e);
-    put_size(g, e, "ARENA_BYTES", attn_batch_bytes(&m, &b),
+    put_size(g, e, "ARENA_BYTES", n.arena,
              "For a batch of $MAX_INPUT rows, one sequence: $batch_bytes().");
     if (generates(g))
-        put_answer(g, e, &m);
+        put_answer(g, e, &n);
     put(e, "\n");
     emit_reset(e, mark);
 }
