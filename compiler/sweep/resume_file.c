@@ -90,10 +90,22 @@ static _Noreturn void refuse_resume(const char *path, const char *what,
          path, what, *which ? ": not the same " : "", which);
 }
 
+static void drop(void *json)
+{
+    json_decref(json);
+}
+
+/* Lets the sweep's arena free the value, since what follows may fail. */
+static json_t *owned(const Sweep *s, json_t *json)
+{
+    arena_owns(s->arena, json, drop);
+    return json;
+}
+
 static void check_header(const Sweep *s, const char *path, const json_t *found)
 {
     Arena *a = s->arena;
-    json_t *here = header_of(s);
+    const json_t *here = owned(s, header_of(s));
     static const char *const parts[] = { "machine", "sweep" };
     if (!json_is_string(json_object_get(found, "attnc")))
         foreign(path);
@@ -106,7 +118,6 @@ static void check_header(const Sweep *s, const char *path, const json_t *found)
         if (!json_equal(x, y))
             refuse_resume(path, parts[i], differing(a, x, y));
     }
-    json_decref(here);
 }
 
 /* ---- rows ---- */
@@ -224,9 +235,8 @@ static void check_first(const Sweep *s, const char *path, const char *all,
         return;
     }
     const char *end = memchr(all, '\n', complete);
-    json_t *header = json_loadb(all, (size_t)(end - all), 0, NULL);
-    check_header(s, path, header);
-    json_decref(header);
+    check_header(s, path,
+                 owned(s, json_loadb(all, (size_t)(end - all), 0, NULL)));
 }
 
 /* Reads the file, which must be a regular file. */
@@ -243,6 +253,18 @@ static File read_all(int fd, const char *path)
     return f;
 }
 
+typedef struct {
+    int fd;
+    File read;
+} Kept;
+
+static void close_kept(void *kept)
+{
+    Kept *k = kept;
+    file_close(&k->read);
+    close(k->fd);
+}
+
 void keep_open(Sweep *s)
 {
     const char *path = s->options->resume;
@@ -252,9 +274,12 @@ void keep_open(Sweep *s)
     s->kept = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (s->kept < 0)
         cannot(path, "open");
+    Kept *kept = arena_alloc(s->arena, sizeof *kept);
+    kept->fd = s->kept;
+    arena_owns(s->arena, kept, close_kept);
     if (flock(s->kept, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         fail(ExitIO, "%s: another attnc writes to it", path);
-    const File f = read_all(s->kept, path);
+    const File f = kept->read = read_all(s->kept, path);
     const size_t complete = whole_lines((const char *)f.at, f.size);
     check_first(s, path, (const char *)f.at, f.size,
                 complete); /* before anything is written */
@@ -273,10 +298,9 @@ void keep_take(Sweep *s)
     for (size_t at = 0, n; at < f->size; at += n + 1) {
         const char *text = (const char *)f->at + at;
         n = (size_t)((char *)memchr(text, '\n', f->size - at) - text);
-        json_t *line = json_loadb(text, n, 0, NULL);
+        json_t *line = owned(s, json_loadb(text, n, 0, NULL));
         if (number++ > 1)
             take_line(s, s->options->resume, number - 1, line);
-        json_decref(line);
     }
 }
 
@@ -291,13 +315,4 @@ void keep_row(Sweep *s, const Row *r)
              "%s: cannot write: %s; the rows that were there are "
              "kept",
              s->options->resume, strerror(errno));
-}
-
-void keep_close(Sweep *s)
-{
-    if (s->kept < 0)
-        return;
-    file_close(&s->kept_lines);
-    close(s->kept);
-    s->kept = -1;
 }

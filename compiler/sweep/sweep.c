@@ -108,7 +108,6 @@ static void run_all(Sweep *s)
         estimate_learn(s);
         progress_end();
     }
-    keep_close(s);
     progress_end();
 }
 

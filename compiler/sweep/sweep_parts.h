@@ -259,14 +259,13 @@ bool child_row(Sweep *s, Row *r,
                int facts(const Sweep *s, const Variant *v, Row *r));
 
 /* ---- resume_file.c ---- */
-/* Opens the file of --resume. Ends with a message if the file is from another
- * sweep, machine or version. */
+/* Opens the file of --resume, until the sweep's arena is freed. Ends with a
+ * message if the file is from another sweep, machine or version. */
 void keep_open(Sweep *s);
 /* Adds the times in the file to the planned rows. Ends with a message if a line
  * is invalid, or if a spec has changed. */
 void keep_take(Sweep *s);
 void keep_row(Sweep *s, const Row *r);
-void keep_close(Sweep *s);
 
 /* ---- sweep_schedule.c ---- */
 /* Times the planned rows within the budget. */
