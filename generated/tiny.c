@@ -1175,7 +1175,7 @@ INLINE void tile_start(tile_sums sum, int mr, int nr, int does, const float *c,
 {
 #define START_ROW(i)                                                           \
     if (mr > i)                                                                \
-        row_start(sum[i], nr, does, c + i * ldc, ldp);
+        row_start(sum[i], nr, does, does & TileAdd ? c + i * ldc : c, ldp);
     EACH_ROW(START_ROW)
 }
 
