@@ -29,7 +29,7 @@ typedef struct {
     double latency, rate; /* of the link: s of a message, bytes per s */
 } Link;
 
-/* What the ranks do with the result of a step that they divide. */
+/* Tells what the ranks do with the result of a step that they divide. */
 typedef enum {
     RankOwn, /* nothing: each rank computes what it needs */
     RankGather,

@@ -103,7 +103,8 @@ static void test_message(void **state)
     assert_int_equal(h.n, 0);
 }
 
-/* What the program prints on stderr; stdout has what it always has. */
+/* Tests that what the program prints on stderr comes as messages, and that the
+ * text of stdout is unchanged. */
 static void test_beside(void **state)
 {
     (void)state;
