@@ -36,6 +36,7 @@
 #include "runtime/weights/packed.h"
 #include "runtime/search/score.h"
 #include "runtime/search/search.h"
+#include "runtime/search/queue.h"
 #include "runtime/search/stream.h"
 #include "runtime/text/pair_text.h"
 #include "runtime/text/text.h"

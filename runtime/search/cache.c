@@ -58,7 +58,9 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
         g->which = i;
         g->table = attn_take(memory, c->slots * c->width, word);
         g->first = attn_take(memory, c->slots, word);
-        g->pages = c->slots * cache_slot_pages(&g->is, size) + size->spare;
+        g->pages = c->slots * cache_slot_pages(&g->is, size);
+        if (size->pages > 0)
+            g->pages = attn_min(g->pages, size->pages);
         g->refs = attn_take(memory, g->pages, word);
         g->free_list = attn_take(memory, g->pages, word);
         g->pool = attn_take(memory, g->pages,
@@ -73,10 +75,9 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
     struct attn_memory memory;
     struct attn_cache c;
     if (size->slots < 0 || size->length < 0 || size->slots > INT32_MAX
-        || size->length > INT32_MAX || size->spare > INT32_MAX
-        || size->spare < -INT32_MAX || size->rows < 0)
+        || size->length > INT32_MAX || size->pages < 0 || size->rows < 0)
         return -1;
-    if (size->slots * cache_pages_of(size->length) + size->spare > INT32_MAX)
+    if (size->slots * cache_pages_of(size->length) > INT32_MAX)
         return -1; /* a table entry is an int32_t */
     attn_memory_open(&memory, NULL);
     cache_lay_out(&c, m, size, &memory);

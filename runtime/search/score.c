@@ -55,12 +55,11 @@ ATTN_API int64_t attn_score_most(const struct attn_model *m)
     return ATTN_SCORE_PAIRS;
 }
 
-/* Returns the size of a cache: as many pages as the rows of all pairs need. A
- * window needs fewer per pair, so each pair has those of the longest one. */
+/* Returns the size of a cache: as many pages as the rows of all pairs need. */
 static struct attn_cache_size score_cache(const struct score *s, int which)
 {
     const struct attn_score_request *r = s->r;
-    int64_t longest = 0, pages = 0, windows = 0;
+    int64_t longest = 0, pages = 0;
 
     for (int64_t i = 0; i < r->pairs; i++) {
         int64_t rows = r->pair[i].source_n;
@@ -69,14 +68,11 @@ static struct attn_cache_size score_cache(const struct score *s, int which)
         longest = attn_max(longest, rows);
         pages += (rows + ATTN_PAGE - 1) / ATTN_PAGE;
     }
-    for (int64_t c = 0; c < r->model->caches; c++)
-        windows += r->model->cache[c].window > 0;
-    const int64_t most = (longest + ATTN_PAGE - 1) / ATTN_PAGE;
     return (struct attn_cache_size){
         .which = which,
         .slots = r->pairs,
         .length = longest,
-        .spare = windows > 0 ? 0 : pages - most * r->pairs,
+        .pages = pages,
         .rows = which == ATTN_SELF ? s->rows : 0,
     };
 }

@@ -9,14 +9,13 @@
 /* ---- cache.c ---- */
 
 /* The size of a cache. A slot needs ceil(length / 64) pages of each group, or
- * fewer if the group has a window. `spare` is added to the number of pages; it
- * may be negative. */
+ * fewer if the group has a window. */
 struct attn_cache_size {
     int64_t which; /* owner of the rows: ATTN_SELF or ATTN_CROSS */
     int64_t slots;
     int64_t length; /* maximum positions of a slot */
-    int64_t spare;
-    int64_t rows; /* maximum rows added to a slot at once; 0: no limit */
+    int64_t pages;  /* maximum pages of a group; 0: as many as the slots need */
+    int64_t rows;   /* maximum rows added to a slot at once; 0: no limit */
 };
 /* Returns the bytes of a cache of this size; -1 on overflow. */
 ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
@@ -119,7 +118,7 @@ ATTN_API int64_t attn_sample(const struct attn_sampling *o, const float *logits,
 ATTN_API int attn_check_choice(const struct attn_model *m,
                                const struct attn_search_options *o);
 
-/* The state of one sentence's search (beam.c). */
+/* The state of the search for one source (beam.c). */
 struct attn_candidate { /* an open hypothesis and its next token */
     float sum; /* sum of log-probabilities, including that of the token */
     int32_t parent, token; /* hypothesis and token; token -1: dropped */
@@ -160,32 +159,6 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents);
 ATTN_API void attn_beam_record(struct attn_beam *b, int32_t parent,
                                int32_t token, float sum);
 
-/* The state of a search over all sentences (search_memory.c). */
-struct attn_search_state {
-    const struct attn_model *model;
-    const void *bound;
-    const struct attn_search_options *o;
-    int64_t sentences, source_rows, longest;
-    int64_t sources, slots;   /* sequences per call of encode, and per call of
-                               * decode */
-    int64_t limit, positions; /* maxima over all sentences: tokens of an answer,
-                               * positions */
-    struct attn_cache self, cross;
-    struct attn_beam *beam;  /* [sentences] the search of each sentence */
-    struct attn_batch batch; /* the batch of a call, to which the next arrays
-                              * belong */
-    int32_t *source_ids, *source_start, *source_rows_of;
-    float *source_input; /* instead of source_ids, for a model that reads
-                          * numbers */
-    int32_t *ids, *start, *past, *select, *source;
-    int32_t *parents, *scratch;
-    int32_t *tokens; /* [positions + 1] tokens before the answer and those of
-                      * one hypothesis, for the logits processors */
-    float *logits;   /* [slots][target_vocab] logits of each hypothesis */
-    int32_t *order;  /* [target_vocab] scratch memory of sampling and of the
-                      * repetition penalty, or NULL */
-    void *arena;
-};
 /* Returns the number of rows that the decoder reads before the first token of
  * an answer to a source of `rows` rows. */
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
@@ -203,11 +176,6 @@ ATTN_API int64_t attn_search_source(const struct attn_model *m);
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t rows, int64_t lead);
-/* Limits source_rows and `longest` to the options' max_input, then sets the
- * other sizes, the arrays and the caches. */
-ATTN_API void attn_search_lay_out(struct attn_search_state *s,
-                                  struct attn_memory *at);
-
 struct attn_search_request { /* arguments of attn_search() */
     const struct attn_model *model;
     const void *bound;

@@ -89,157 +89,201 @@ static int search_rules(const struct attn_search_options *o)
     return 0;
 }
 
-static int search_sizes(const struct attn_search_state *s)
+/* ---- sizes ---- */
+
+static int queue_sizes(const struct attn_queue_size *n,
+                       const struct attn_search_options *o)
 {
-    if (s->sentences < 0 || s->sentences > ATTN_MOST / s->o->beam)
+    if (n->places < 0 || n->places > ATTN_MOST / o->beam)
         return ATTN_ERROR_COUNT;
-    if (s->source_rows < 0 || s->source_rows > ATTN_MOST)
+    if (n->seats < 0 || n->seats > n->places)
         return ATTN_ERROR_COUNT;
-    if (s->longest < 0 || s->longest > ATTN_MOST)
+    if (n->rows < 0 || n->rows > ATTN_MOST || n->call < 0 || n->pages < 0)
         return ATTN_ERROR_COUNT;
+    return n->longest < 0 || n->longest > ATTN_MOST ? ATTN_ERROR_COUNT : 0;
+}
+
+static int64_t queue_fixed(const struct attn_model *m)
+{
+#if ATTN_HAS_FIXED
+    return m->fixed_batch;
+#endif
+    (void)m;
     return 0;
 }
 
-static void search_lay_out_caches(struct attn_search_state *s,
-                                  struct attn_memory *at)
+ATTN_API int64_t attn_queue_positions(const struct attn_queue *q,
+                                      const struct attn_search_options *o,
+                                      int64_t rows)
 {
-    int64_t n = s->sources, keys = s->longest + s->model->class_token;
-    /* of each source, all pages except the last are full */
-    int64_t pages = n * ((keys + ATTN_PAGE - 1) / ATTN_PAGE);
-    int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
-    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
-    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
-
-    self.slots = s->slots;
-    self.length = s->positions;
-    self.rows = attn_cache_rows(s->model);
-    attn_cache_take(&s->self, s->model, &self, at);
-    cross.slots = n;
-    cross.length = keys;
-    cross.spare = spare;
-    if (s->model->kind == ATTN_ENCODER_DECODER)
-        attn_cache_take(&s->cross, s->model, &cross, at);
+    const int64_t lead = attn_search_lead(q->model, o, rows);
+    const int64_t limit = attn_search_limit(q->model, o, rows, lead);
+    return attn_min(lead + limit - 1, q->model->max_target);
 }
 
-static void search_lay_out_beams(struct attn_search_state *s,
-                                 struct attn_memory *at)
+/* Sets what the options leave of the sizes, and how many sequences a call
+ * has. */
+static void queue_size(struct attn_queue *q)
 {
-    int64_t beam = s->o->beam;
-    int64_t results = s->o->results;
-    int64_t word = sizeof(int32_t);
+    const struct attn_model *m = q->model;
+    struct attn_queue_size *n = &q->size;
+    const int64_t fixed = n->places > 0 ? queue_fixed(m) : 0;
+    if (q->o->max_input > 0)
+        n->longest = attn_min(n->longest, q->o->max_input);
+    const int64_t most = n->places * n->longest;
+    n->rows = n->rows > 0 ? attn_min(n->rows, most) : most;
+    q->width = attn_max(m->input_width, 1);
+    q->slots = attn_max(n->seats * q->o->beam, fixed);
+    q->calls = attn_max(n->seats, fixed);
+    q->limit = attn_search_limit(m, q->o, n->longest, 0);
+    q->positions = attn_min(attn_search_lead(m, q->o, n->longest) + q->limit
+                                - 1,
+                            m->max_target);
+}
 
-    s->beam = attn_take(at, s->sentences, sizeof *s->beam);
-    for (int64_t i = 0; i < s->sentences; i++) {
-        struct attn_beam b = { 0 };
-        b.o = s->o;
-        b.width = s->limit;
-        b.room = (2 + s->o->ends_count) * beam;
-        b.sum = attn_take(at, beam, sizeof *b.sum);
-        b.list = attn_take(at, b.room, sizeof *b.list);
-        b.tokens = attn_take(at, beam * s->limit, word);
-        b.spare = attn_take(at, beam * s->limit, word);
-        b.answers = attn_take(at, results * s->limit, word);
-        b.order = s->order;
-        if (at->used < 0)
-            return;
-        if (at->base)
-            s->beam[i] = b;
+/* Sets the maximum rows of sources in a call of encode that are not copies, and
+ * of prompts in a call of decode: of each prompt at most attn_cache_rows(). */
+static void queue_calls(struct attn_queue *q)
+{
+    const struct attn_model *m = q->model;
+    const struct attn_queue_size *n = &q->size;
+    const int64_t one = n->longest + m->class_token;
+    int64_t prompts = n->seats
+                    * (attn_search_lead(m, q->o, 0) + q->o->prefix_n);
+    if (m->kind == ATTN_DECODER)
+        prompts += n->rows;
+    q->prompt_rows = attn_min(prompts, n->seats * attn_cache_rows(m));
+    q->encode_rows = n->rows + n->places * m->class_token;
+    if (n->call > 0) {
+        q->prompt_rows = attn_min(q->prompt_rows, n->call);
+        q->encode_rows = attn_min(q->encode_rows, attn_max(n->call, one));
     }
 }
 
-#if ATTN_HAS_FIXED
-/* Adds the sequences that complete a batch of fixed size. Returns the rows of a
- * decode call with such a batch. */
-static int64_t search_fill_up(struct attn_search_state *s)
+/* ---- arrays ---- */
+
+static void queue_lay_out_caches(struct attn_queue *q, struct attn_memory *at)
 {
-    const struct attn_model *m = s->model;
-    if (s->sentences == 0 || m->fixed_batch == 0)
-        return 0;
-    if (m->kind == ATTN_ENCODER_DECODER)
-        s->sources = attn_max(s->sentences, m->fixed_batch);
-    s->slots = attn_max(s->slots, m->fixed_batch);
-    s->source_rows += (s->sources - s->sentences) * s->longest;
-    return m->fixed_batch * attn_max(m->fixed_target, 1);
+    const struct attn_queue_size *n = &q->size;
+    const int64_t keys = n->longest + q->model->class_token;
+    const int64_t most = (keys + ATTN_PAGE - 1) / ATTN_PAGE;
+    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
+    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
+
+    self.slots = q->slots;
+    self.length = q->positions;
+    self.pages = n->pages;
+    self.rows = attn_cache_rows(q->model);
+    attn_cache_take(&q->self, q->model, &self, at);
+    cross.slots = n->places + q->calls;
+    cross.length = keys;
+    /* of each source, all pages except the last are full */
+    cross.pages = (n->rows + n->places * q->model->class_token) / ATTN_PAGE
+                + n->places;
+    cross.pages = attn_min(cross.pages, n->places * most);
+    if (queue_fixed(q->model) > 0) /* copies fill the call */
+        cross.pages = 0;
+    if (q->model->kind == ATTN_ENCODER_DECODER)
+        attn_cache_take(&q->cross, q->model, &cross, at);
 }
-#endif
 
-ATTN_API void attn_search_lay_out(struct attn_search_state *s,
-                                  struct attn_memory *at)
+static void queue_lay_out_place(struct attn_queue *q, struct attn_place *p,
+                                struct attn_memory *at)
 {
-    const struct attn_model *m = s->model;
-    int64_t n = s->sentences, more = 0, word = sizeof(int32_t);
-    if (s->o->max_input > 0)
-        s->longest = attn_min(s->longest, s->o->max_input);
-    s->sources = n;
-    s->slots = n * s->o->beam;
-#if ATTN_HAS_FIXED
-    more = search_fill_up(s);
-#endif
-    const int64_t slots = s->slots;
-    s->source_rows = attn_min(s->source_rows, s->sources * s->longest)
-                   + s->sources * m->class_token;
-    s->limit = attn_search_limit(m, s->o, s->longest, 0);
-    s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
-    s->positions = attn_min(s->positions, m->max_target);
-    /* rows before the first token, per sentence at most attn_cache_rows() */
-    int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
-    if (m->kind == ATTN_DECODER)
-        first += s->source_rows;
-    first = attn_min(first, n * attn_cache_rows(m)) + more;
+    const int64_t beam = q->o->beam, results = q->o->results;
+    const int64_t word = sizeof(int32_t);
+    struct attn_beam *b = &p->beam;
+    b->width = q->limit;
+    b->room = (2 + q->o->ends_count) * beam;
+    b->sum = attn_take(at, beam, sizeof *b->sum);
+    b->list = attn_take(at, b->room, sizeof *b->list);
+    b->tokens = attn_take(at, beam * q->limit, word);
+    b->spare = attn_take(at, beam * q->limit, word);
+    b->answers = attn_take(at, results * q->limit, word);
+    b->best = attn_take(at, results, sizeof *b->best);
+    b->order = q->order;
+    if (q->model->kind == ATTN_DECODER)
+        p->prompt = attn_take(at, q->size.longest, word);
+}
 
-    if (s->o->sampling.temperature > 0.0f || attn_penalises(&s->o->process))
-        s->order = attn_take(at, m->target_vocab, word);
-    search_lay_out_caches(s, at);
-    search_lay_out_beams(s, at);
-    if (m->input_width > 0)
-        s->source_input = attn_take(at, s->source_rows, m->input_width * 4);
-    else
-        s->source_ids = attn_take(at, s->source_rows, word);
-    s->source_start = attn_take(at, s->sources + 1, word);
-    s->source_rows_of = attn_take(at, s->sources, word);
-    s->ids = attn_take(at, attn_max(first, slots), word);
-    s->start = attn_take(at, slots + 1, word);
-    s->past = attn_take(at, slots, word);
-    s->select = attn_take(at, slots, word);
-    s->source = attn_take(at, slots, word);
-    s->parents = attn_take(at, slots, word);
-    s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 3), word);
-    s->tokens = attn_take(at, s->positions + 1, word);
-    s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
+static void queue_lay_out_places(struct attn_queue *q, struct attn_memory *at)
+{
+    const int64_t n = q->size.places, word = sizeof(int32_t);
+    struct attn_queue_list *const lists[] = { &q->free, &q->added, &q->waiting,
+                                              &q->seated, &q->ended };
+    for (int i = 0; i < (int)(sizeof lists / sizeof *lists); i++)
+        lists[i]->at = attn_take(at, n, word);
+    q->place = attn_take(at, n, sizeof *q->place);
+    for (int64_t i = 0; i < n && at->used >= 0; i++) {
+        struct attn_place p = { 0 };
+        queue_lay_out_place(q, &p, at);
+        if (at->base)
+            q->place[i] = p;
+    }
+}
+
+ATTN_API void attn_queue_lay_out(struct attn_queue *q, struct attn_memory *at)
+{
+    const struct attn_model *m = q->model;
+    const int64_t word = sizeof(int32_t);
+    queue_size(q);
+    queue_calls(q);
+    const int64_t slots = q->slots, n = q->size.places;
+    int64_t sources = q->encode_rows;
+    int64_t rows = q->prompt_rows + slots;
+#if ATTN_HAS_FIXED
+    if (n > 0 && m->fixed_batch > 0) { /* copies fill the call */
+        rows += m->fixed_batch * attn_max(m->fixed_target, 1);
+        sources = q->calls * (q->size.longest + m->class_token);
+    }
+#endif
+    if (q->o->sampling.temperature > 0.0f || attn_penalises(&q->o->process))
+        q->order = attn_take(at, m->target_vocab, word);
+    queue_lay_out_caches(q, at);
+    queue_lay_out_places(q, at);
+    if (m->kind == ATTN_ENCODER_DECODER && m->input_width > 0)
+        q->source_input = attn_take(at, sources, m->input_width * 4);
+    else if (m->kind == ATTN_ENCODER_DECODER)
+        q->source_ids = attn_take(at, sources, word);
+    q->source_start = attn_take(at, q->calls + 1, word);
+    q->source_rows_of = attn_take(at, n, word);
+    q->ids = attn_take(at, rows, word);
+    q->start = attn_take(at, slots + 1, word);
+    q->past = attn_take(at, slots, word);
+    q->select = attn_take(at, slots, word);
+    q->source = attn_take(at, slots, word);
+    q->parents = attn_take(at, slots, word);
+    q->scratch = attn_take(at, slots * (q->positions / ATTN_PAGE + 3), word);
+    q->tokens = attn_take(at, q->positions + 1, word);
+    q->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
-    int64_t parts = attn_parts(s->o->parallel);
-    int64_t arena = attn_max(m->arena_bytes(first, attn_max(n, m->fixed_batch),
-                                            parts),
-                             m->arena_bytes(slots, slots, parts));
+    const int64_t parts = attn_parts(q->o->parallel);
+    int64_t arena = m->arena_bytes(rows, slots, parts);
     if (m->kind == ATTN_ENCODER_DECODER)
-        arena = attn_max(arena,
-                         m->arena_bytes(s->source_rows, s->sources, parts));
-    s->arena = attn_take(at, arena, 1);
+        arena = attn_max(arena, m->arena_bytes(sources, q->calls, parts));
+    q->arena = attn_take(at, arena, 1);
 }
 
-ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t sentences, int64_t source_rows,
-                                   int64_t longest)
+ATTN_API int64_t attn_queue_bytes(const struct attn_model *m,
+                                  const struct attn_search_options *o,
+                                  const struct attn_queue_size *size)
 {
     struct attn_memory at;
-    struct attn_search_state s = { 0 };
-    s.model = m;
-    s.o = o;
-    s.sentences = sentences;
-    s.source_rows = source_rows;
-    s.longest = longest;
+    struct attn_queue q = { 0 };
     int wrong = attn_check_choice(m, o);
     if (wrong == 0)
         wrong = search_rules(o);
     if (wrong == 0)
-        wrong = search_sizes(&s);
+        wrong = queue_sizes(size, o);
     if (wrong)
         return wrong;
+    q.model = m;
+    q.o = o;
+    q.size = *size;
     attn_memory_open(&at, NULL);
-    attn_search_lay_out(&s, &at);
-    if (s.limit < 1 || o->prefix_n > s.limit)
+    attn_queue_lay_out(&q, &at);
+    if (q.limit < 1 || o->prefix_n > q.limit)
         return ATTN_ERROR_LENGTH;
     if (at.used < 0)
         return ATTN_ERROR_COUNT;

@@ -211,10 +211,10 @@ static void test_no_room(void **unused)
     (void)unused;
     struct attn_cache c;
     int64_t bytes = attn_cache_bytes(model(), &(struct attn_cache_size){
-                                                  ATTN_SELF, 2, 128, -2, 0 });
+                                                  ATTN_SELF, 2, 128, 2, 0 });
     char *memory = malloc((size_t)bytes);
     attn_cache_init(&c, model(),
-                    &(struct attn_cache_size){ ATTN_SELF, 2, 128, -2, 0 },
+                    &(struct attn_cache_size){ ATTN_SELF, 2, 128, 2, 0 },
                     memory);
     assert_int_equal(c.group[0].pages, 2);
     assert_int_equal(attn_cache_grow(&c, 0, 129), -1); /* the table */
