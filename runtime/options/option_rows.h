@@ -118,6 +118,19 @@ OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--min-p", "X",
     Settings, sampling.min_p, 0, 1, 0,
     "draw from tokens X times as probable as the best")
 
+OPTION(LINES, Batch, Int, "--batch", "N",
+    Settings, batch, 1, 1024, 32,
+    "lines that are answered at the same time")
+OPTION(LINES, Batch, Int, "--prompt-rows", "N",
+    Settings, prompt_rows, 1, MOST, 512,
+    "tokens of new lines read between two steps")
+OPTION(LINES, Batch, Int, "--memory", "MIB",
+    Settings, memory, 1, MOST, 0,
+    "MiB for keys and values; default: half of all")
+OPTION(LINES, Batch, Flag, "--unordered", NULL,
+    Settings, unordered, 0, 0, 0,
+    "print answers as they end, after line numbers")
+
 OPTION(LINES | PROMPT | CHAT, Model, Int, "--seed", "N",
     Seed, seed, 0, MOST, 1, "seed of all random numbers")
 OPTION(ALL, Code, Int, "--threads", "N",

@@ -36,5 +36,5 @@ static void program_answers(struct program *p)
     else if (p->use == ATTN_FOR_SCORE)
         program_scores(p);
     else
-        program_run(p);
+        program_lines(p);
 }

@@ -1,5 +1,5 @@
-/* program_generate.c: answers each line with a search, whose settings come from
- * the spec and the options. All lines of a batch are searched together. */
+/* program_generate.c: the search for answers, whose settings come from the spec
+ * and the options; lines as questions, and their answers. */
 
 static struct { /* static, because only files for generation need it */
     struct attn_search_options o;
@@ -158,57 +158,6 @@ static void print_answer(struct program *p, const struct attn_hypothesis *h,
         fprintf(to, i > 0 ? " %d" : "%d", (int)h->tokens[i]);
 }
 
-/* Searches for answers to the parts that are questions. Sets asks[i] if part i
- * is a question, and writes out[] and found[] for the questions in order. On
- * failure, prints a message and returns 0. */
-static int program_find(struct program *p, int *asks, int64_t *found,
-                        struct attn_hypothesis *out)
-{
-    int64_t longest = 0, n = 0;
-    int32_t start[PROGRAM_PARTS + 1];
-
-    start[0] = 0;
-    for (int64_t i = 0; i < p->parts; i++) {
-        const int64_t rows = p->start[i + 1] - p->start[i];
-        asks[i] = !p->bad[i] && attn_search_asks(p->m, &search.o, rows);
-        if (asks[i]) {
-            n++;
-            start[n] = p->start[i + 1];
-            longest = attn_max(longest, rows);
-        }
-    }
-    if (n == 0)
-        return 1;
-    const int64_t bytes = attn_search_bytes(p->m, &search.o, n, start[n],
-                                            longest);
-    if (!program_grow(p, &p->work, bytes))
-        return 0;
-    const struct attn_search_request request = {
-        .model = p->m,
-        .bound = p->bound.at,
-        .o = &search.o,
-        .sentences = n,
-        .ids = p->m->input_width > 0 ? NULL : p->items.at,
-        .input = p->m->input_width > 0 ? p->items.at : NULL,
-        .start = start,
-        .memory = p->work.at,
-        .bytes = bytes,
-    };
-    const int wrong = (int)attn_search(&request, out, found);
-    if (wrong == 0)
-        return 1;
-#if ATTN_HAS_FIXED
-    if (wrong == ATTN_ERROR_FIXED) {
-        program_fail(p, 3,
-                     "line %lld: %s: see fix in the spec, and attnc's --fix",
-                     (long long)p->last[0], attn_error_text(wrong));
-        return 0;
-    }
-#endif
-    program_fail(p, 70, "internal error: the search failed");
-    return 0;
-}
-
 /* Prints the `found` answers to part i. */
 static void print_answers(struct program *p, int64_t i,
                           const struct attn_hypothesis *h, int64_t found)
@@ -225,7 +174,7 @@ static void print_answers(struct program *p, int64_t i,
     }
 #endif
     for (int64_t k = 0; k < found; k++) {
-        if (p->set.nbest > 0)
+        if (p->set.nbest > 0 || p->set.unordered)
             printf("%lld\t", (long long)p->last[i]);
         if (p->set.scores)
             printf("%.7g\t", (double)h[k].score);
@@ -234,32 +183,6 @@ static void print_answers(struct program *p, int64_t i,
     }
     if (found <= 0 && p->set.nbest <= 0)
         putchar('\n');
-}
-
-/* Prints the answers to the parts of a batch, each a line or a block of
- * lines. */
-static void program_answer(struct program *p)
-{
-    const int64_t results = search.o.results;
-    int64_t found[PROGRAM_PARTS], k = 0;
-    int asks[PROGRAM_PARTS];
-    struct attn_hypothesis *out = program_grow(p, &p->found,
-                                               PROGRAM_PARTS * results
-                                                   * (int64_t)sizeof *out);
-
-    if (!out || !program_find(p, asks, found, out))
-        return;
-    for (int64_t i = 0; i < p->parts; i++) {
-        print_answers(p, i, out + k * results, asks[i] ? found[k] : 0);
-        if (!asks[i])
-            continue;
-        search.fewer += found[k] >= 0 && found[k] < results;
-        k++;
-    }
-    search.answered += p->parts;
-#if ATTN_IN_ATTNC
-    answering_progress(search.answered, false);
-#endif
 }
 
 /* Called after the last line. */

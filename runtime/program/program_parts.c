@@ -1,4 +1,4 @@
-/* program_parts.c: collects lines into parts, and answers them in batches. */
+/* program_parts.c: collects lines into parts. */
 
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)
@@ -94,8 +94,9 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
         program_end_part(p);
 }
 
-/* Reads up to `most` parts. Returns 0 at the end of the input. */
-static int program_read(struct program *p, int64_t most)
+/* Reads up to `most` parts. `wait`: waits for the first. Returns 0 if there is
+ * none. */
+static int program_read(struct program *p, int64_t most, int wait)
 {
     const char *text = NULL;
     int64_t n = 0;
@@ -115,7 +116,8 @@ static int program_read(struct program *p, int64_t most)
         if (p->parts > 0 && batch_is_large(p))
             break;
 #endif
-        state = program_line(p, p->parts == 0 || open || most == 3, &text, &n);
+        state = program_line(p, (wait && p->parts == 0) || open || most == 3,
+                             &text, &n);
         if (state == LINE_WAIT || state == LINE_END)
             break;
         program_take(p, text, n, state == LINE_LONG);
@@ -124,34 +126,4 @@ static int program_read(struct program *p, int64_t most)
         && (p->refused || p->n > p->start[p->parts] * p->width))
         program_end_part(p);
     return p->parts > 0 && p->status <= 3;
-}
-
-static void program_run(struct program *p)
-{
-    int64_t most = p->m->kind == ATTN_ATTENTION ? 3 : PROGRAM_PARTS;
-
-    p->width = p->m->input_width > 0 ? p->m->input_width : 1;
-    program_open_lines(p);
-    if (p->status == 0)
-        program_prepare(p);
-    if (p->status == 0)
-        shard_start(p);
-    if (p->status != 0)
-        return;
-#if ATTN_HAS_FIXED
-    if (p->m->kind != ATTN_ATTENTION && p->m->fixed_batch > 0)
-        most = attn_max(attn_min(most,
-                                 p->m->fixed_batch / attn_max(p->beam, 1)),
-                        1);
-#endif
-    while (p->status == 0 || p->status == 3) {
-        if (!program_read(p, most))
-            break;
-        program_answer(p);
-        if (p->status <= 3)
-            program_flush(p, stdout);
-        shard_answered(p);
-    }
-    shard_end(p);
-    program_finish(p);
 }

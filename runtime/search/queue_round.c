@@ -138,6 +138,10 @@ static int queue_fill_fixed(struct attn_queue *q)
  * what is left is read in the next rounds. */
 static int queue_fill(struct attn_queue *q)
 {
+#if ATTN_HAS_FIXED
+    if (q->model->fixed_batch > 0 || q->model->fixed_target > 0)
+        return queue_fill_fixed(q);
+#endif
     const int64_t most = attn_cache_rows(q->model);
     int64_t slot = 0, left = q->prompt_rows;
     for (int64_t i = 0; i < q->seated.n; i++) {
@@ -163,7 +167,6 @@ static int queue_fill(struct attn_queue *q)
 static int queue_compute(struct attn_queue *q)
 {
     struct attn_batch *b = &q->batch;
-    int wrong;
     b->sequences = b->rows = b->selected = 0;
     b->start = q->start;
     b->ids = q->ids;
@@ -176,12 +179,7 @@ static int queue_compute(struct attn_queue *q)
     attn_cache_bind(&q->self, 0, b);
     for (int64_t i = 0; i < q->seated.n; i++)
         attn_queue_seat(q, i)->chosen = 0;
-#if ATTN_HAS_FIXED
-    if (q->model->fixed_batch > 0 || q->model->fixed_target > 0)
-        wrong = queue_fill_fixed(q);
-    else
-#endif
-        wrong = queue_fill(q);
+    int wrong = queue_fill(q);
     if (wrong == 0)
         wrong = attn_enter(q->model, q->bound, b, q->arena, 1);
 #if ATTN_HAS_FIXED

@@ -10,6 +10,13 @@ static int64_t line_read(const struct attn_lines *l, char *to, int64_t most)
     return read(STDIN_FILENO, to, (size_t)most);
 }
 
+/* True if reading would not block. */
+static bool line_ready(const struct attn_lines *l)
+{
+    struct pollfd in = { STDIN_FILENO, POLLIN, 0 };
+    return !l->read && poll(&in, 1, 0) == 1;
+}
+
 /* Reads input once and appends it to the buffer. */
 static void line_fill(struct attn_lines *l)
 {
@@ -73,7 +80,7 @@ ATTN_API int attn_next_line(struct attn_lines *l, int wait, const char **text,
             l->number++;
             return LINE_LONG;
         }
-        if (!wait)
+        if (!wait && !line_ready(l))
             return LINE_WAIT;
         line_fill(l);
     }

@@ -35,12 +35,13 @@ const ExitRow exit_table[] = {
 const int n_exits = sizeof exit_table / sizeof *exit_table;
 
 const char *const group_title[OptionGroups] = {
-    [GroupModel] = "Model",     [GroupLines] = "Lines",
-    [GroupPrompt] = "Prompt",   [GroupChat] = "Chat",
-    [GroupSearch] = "Search",   [GroupSampling] = "Sampling",
-    [GroupTensors] = "Tensors", [GroupAttention] = "Attention",
-    [GroupWork] = "Workload",   [GroupTuning] = "Tuning",
-    [GroupRecords] = "Records", [GroupCache] = "Cache",
-    [GroupOutput] = "Output",   [GroupCode] = "Code",
-    [GroupPasses] = "Passes",   [GroupGeneral] = "General",
+    [GroupModel] = "Model",         [GroupLines] = "Lines",
+    [GroupPrompt] = "Prompt",       [GroupChat] = "Chat",
+    [GroupSearch] = "Search",       [GroupSampling] = "Sampling",
+    [GroupBatch] = "Batch",         [GroupTensors] = "Tensors",
+    [GroupAttention] = "Attention", [GroupWork] = "Workload",
+    [GroupTuning] = "Tuning",       [GroupRecords] = "Records",
+    [GroupCache] = "Cache",         [GroupOutput] = "Output",
+    [GroupCode] = "Code",           [GroupPasses] = "Passes",
+    [GroupGeneral] = "General",
 };

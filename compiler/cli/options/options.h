@@ -103,6 +103,7 @@ typedef enum {
     GroupChat,
     GroupSearch,
     GroupSampling,
+    GroupBatch,
     GroupTensors,
     GroupAttention,
     GroupWork,

@@ -6,6 +6,7 @@
 #include "runtime/program/program_lines.c"
 #include "runtime/program/program_generate.c"
 #include "runtime/program/program_parts.c"
+#include "runtime/program/program_queue.c"
 #include "runtime/program/program_score.c"
 #include "runtime/program/program_stream.c"
 #include "runtime/program/program_chat.c"
@@ -70,11 +71,38 @@ static bool answer_fits(struct program *p, int64_t n, int64_t least)
     return false;
 }
 
+/* Searches for the best answer to the n tokens at p->items. Returns false after
+ * a message. */
+static bool find_best(struct program *p, int64_t n,
+                      struct attn_hypothesis *best)
+{
+    const int32_t start[] = { 0, (int32_t)n };
+    const int64_t bytes = attn_search_bytes(p->m, &search.o, 1, n, n);
+    int64_t found = 0;
+    if (!program_grow(p, &p->work, bytes))
+        return false;
+    const struct attn_search_request r = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .sentences = 1,
+        .ids = p->items.at,
+        .start = start,
+        .memory = p->work.at,
+        .bytes = bytes,
+    };
+    int64_t wrong = attn_search(&r, best, &found);
+    if (wrong == 0 && found < 0)
+        wrong = found;
+    if (wrong)
+        program_fail(p, ExitInput, "--attention: %s", attn_error_text(wrong));
+    return wrong == 0;
+}
+
 int64_t generate_best(struct program *p, int64_t n, FILE *to, int32_t **ids)
 {
     struct attn_hypothesis best = { .n = 0 };
-    int64_t found = 0, rows = 0;
-    int asks = 0;
+    int64_t rows = 0;
     program_prepare(p);
     const int64_t least = attn_max(search.o.prefix_n, p->tokens != 0);
     if (p->status != ExitDone || !answer_fits(p, n, least))
@@ -87,14 +115,8 @@ int64_t generate_best(struct program *p, int64_t n, FILE *to, int32_t **ids)
         (*ids)[rows++] = ((const int32_t *)p->items.at)[i];
     if (least == 0)
         return rows;
-    p->parts = p->last[0] = 1;
-    p->start[1] = (int32_t)n;
-    if (!program_find(p, &asks, &found, &best))
+    if (!find_best(p, n, &best))
         return -1;
-    if (found == ATTN_ERROR_FINITE) {
-        program_fail(p, ExitInput, "--attention: %s", attn_error_text(found));
-        return -1;
-    }
     for (int64_t i = 0; i < best.n && rows < p->m->max_target; i++)
         (*ids)[rows++] = best.tokens[i];
     print_answer(p, &best, to);

@@ -7,6 +7,7 @@
 #include "runtime/program/program_task.c"
 #include "runtime/program/program_rows.c"
 #include "runtime/program/program_parts.c"
+#include "runtime/program/program_batches.c"
 
 void rows_answers(struct program *p)
 {

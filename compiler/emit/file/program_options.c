@@ -22,6 +22,7 @@ typedef struct {
 #define GROUP_Chat "Chat"
 #define GROUP_Search "Search"
 #define GROUP_Sampling "Sampling"
+#define GROUP_Batch "Batch"
 #define GROUP_Model "General"
 #define GROUP_Code "General"
 #define GROUP_General "General"

@@ -532,6 +532,8 @@ static const struct {
     { "program_rows.c", NULL, encodes },
     { "program_generate.c", NULL, generates },
     { "program_parts.c", NULL, NULL },
+    { "program_batches.c", NULL, encodes },
+    { "program_queue.c", NULL, generates },
     { "program_score.c", NULL, generates },
     { "program_state.c", NULL, generates },
     { "program_stream.c", NULL, generates },
