@@ -22,7 +22,11 @@ ATTN_API void shard_words(struct program *p)
         program_fail(p, 2, "--resume is for --shard=I/N; 1/1 is one shard");
     if (!p->shard)
         return;
-    if (!attn_shard_place(p->shard, &r->which, &r->shards, p->why))
+    if (p->set.unordered)
+        program_fail(p, 2,
+                     "--shard keeps the order of the lines: leave out "
+                     "--unordered");
+    else if (!attn_shard_place(p->shard, &r->which, &r->shards, p->why))
         program_fail(p, 2, "%s", p->why);
     else if (!p->output || attn_descriptor(p->output) >= 0)
         program_fail(p, 2,

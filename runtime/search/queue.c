@@ -124,6 +124,7 @@ static int queue_begin(const struct attn_queue *q, struct attn_place *p,
     struct attn_beam *b = &p->beam;
 
     b->o = o;
+    b->room = (2 + o->ends_count) * o->beam;
     b->limit = attn_search_limit(q->model, o, rows, lead);
     b->open = b->found = b->listed = b->recorded = b->top_ended = 0;
     for (int64_t r = 0; r < q->o->results; r++)
@@ -156,16 +157,17 @@ ATTN_API int64_t attn_queue_add(struct attn_queue *q,
         return ATTN_ERROR_ROOM;
     const int64_t place = q->free.at[0];
     struct attn_place *p = &q->place[place];
+    int wrong = s->o ? attn_queue_check(q, s->o) : 0;
+    if (wrong)
+        return wrong;
     p->o = s->o ? *s->o : *q->o;
-    if (p->o.beam > q->o->beam || p->o.results > q->o->results)
-        return ATTN_ERROR_ROOM;
     if (p->o.max_input > 0)
         rows = attn_min(rows, p->o.max_input);
     if (rows > attn_search_source(q->model))
         return ATTN_ERROR_LENGTH;
     if (rows > q->size.longest || !attn_queue_takes(q, rows))
         return ATTN_ERROR_ROOM;
-    int wrong = queue_begin(q, p, rows);
+    wrong = queue_begin(q, p, rows);
     if (wrong == 0)
         wrong = queue_copy(q, s, rows, at,
                            p->prompt ? p->prompt : q->source_ids + at);

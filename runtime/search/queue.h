@@ -34,8 +34,9 @@ struct attn_queue_list { /* places, in order */
 struct attn_queue {
     const struct attn_model *model;
     const void *bound;
-    const struct attn_search_options *o; /* maximum beam and results, and the
-                                          * options of a source without any */
+    const struct attn_search_options *o; /* the options of a source without any;
+                                          * at most its beam, results and ends,
+                                          * and draws only if it draws */
     struct attn_queue_size size;
     int64_t slots, calls;     /* maximum sequences per call of decode, and of
                                * encode */
@@ -93,6 +94,10 @@ ATTN_API int64_t attn_queue_bytes(const struct attn_model *m,
 /* Sets the arrays and the caches of a queue whose model, options and size are
  * set. */
 ATTN_API void attn_queue_lay_out(struct attn_queue *q, struct attn_memory *at);
+/* Checks the options of a source, which may need no more memory per hypothesis
+ * than those of the queue. Returns 0 or an error. */
+ATTN_API int attn_queue_check(const struct attn_queue *q,
+                              const struct attn_search_options *o);
 /* Returns the maximum positions of a source's hypothesis. */
 ATTN_API int64_t attn_queue_positions(const struct attn_queue *q,
                                       const struct attn_search_options *o,
@@ -106,8 +111,8 @@ ATTN_API int attn_queue_open(struct attn_queue *q,
 /* True if the queue can hold another source of `rows` rows. */
 ATTN_API int attn_queue_takes(const struct attn_queue *q, int64_t rows);
 /* Adds a source, which is copied. Returns its place, or an error:
- * ATTN_ERROR_ROOM if attn_queue_takes() is false, or if the answer may need
- * more pages than there are. */
+ * ATTN_ERROR_ROOM if attn_queue_takes() is false, if the answer may need more
+ * pages than there are, or if the options are beyond those of the queue. */
 ATTN_API int64_t attn_queue_add(struct attn_queue *q,
                                 const struct attn_queue_source *s);
 /* True if a source has not ended. */

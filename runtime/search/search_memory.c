@@ -121,6 +121,26 @@ ATTN_API int64_t attn_queue_positions(const struct attn_queue *q,
     return attn_min(lead + limit - 1, q->model->max_target);
 }
 
+/* True if choosing tokens needs scratch memory. */
+static int queue_orders(const struct attn_search_options *o)
+{
+    return o->sampling.temperature > 0.0f || attn_penalises(&o->process);
+}
+
+ATTN_API int attn_queue_check(const struct attn_queue *q,
+                              const struct attn_search_options *o)
+{
+    int wrong = attn_check_choice(q->model, o);
+    if (wrong == 0)
+        wrong = search_rules(o);
+    if (wrong)
+        return wrong;
+    if (o->beam > q->o->beam || o->results > q->o->results
+        || o->ends_count > q->o->ends_count || (queue_orders(o) && !q->order))
+        return ATTN_ERROR_ROOM;
+    return 0;
+}
+
 /* Sets what the options leave of the sizes, and how many sequences a call
  * has. */
 static void queue_size(struct attn_queue *q)
@@ -194,9 +214,8 @@ static void queue_lay_out_place(struct attn_queue *q, struct attn_place *p,
     const int64_t word = sizeof(int32_t);
     struct attn_beam *b = &p->beam;
     b->width = q->limit;
-    b->room = (2 + q->o->ends_count) * beam;
     b->sum = attn_take(at, beam, sizeof *b->sum);
-    b->list = attn_take(at, b->room, sizeof *b->list);
+    b->list = attn_take(at, (2 + q->o->ends_count) * beam, sizeof *b->list);
     b->tokens = attn_take(at, beam * q->limit, word);
     b->spare = attn_take(at, beam * q->limit, word);
     b->answers = attn_take(at, results * q->limit, word);
@@ -237,7 +256,7 @@ ATTN_API void attn_queue_lay_out(struct attn_queue *q, struct attn_memory *at)
         sources = q->calls * (q->size.longest + m->class_token);
     }
 #endif
-    if (q->o->sampling.temperature > 0.0f || attn_penalises(&q->o->process))
+    if (queue_orders(q->o))
         q->order = attn_take(at, m->target_vocab, word);
     queue_lay_out_caches(q, at);
     queue_lay_out_places(q, at);
