@@ -53,6 +53,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -2719,14 +2720,13 @@ ATTN_API int attn_enter(const struct attn_model *m, const void *bound,
 /* ---- cache.c ---- */
 
 /* The size of a cache. A slot needs ceil(length / 64) pages of each group, or
- * fewer if the group has a window. `spare` is added to the number of pages; it
- * may be negative. */
+ * fewer if the group has a window. */
 struct attn_cache_size {
     int64_t which; /* owner of the rows: ATTN_SELF or ATTN_CROSS */
     int64_t slots;
     int64_t length; /* maximum positions of a slot */
-    int64_t spare;
-    int64_t rows; /* maximum rows added to a slot at once; 0: no limit */
+    int64_t pages;  /* maximum pages of a group; 0: as many as the slots need */
+    int64_t rows;   /* maximum rows added to a slot at once; 0: no limit */
 };
 
 /* ---- math.c ---- */
@@ -2747,7 +2747,7 @@ struct attn_process_row { /* a row of logits with its context */
 
 /* ---- beam.c, search_memory.c, search.c ---- */
 
-/* The state of one sentence's search (beam.c). */
+/* The state of the search for one source (beam.c). */
 struct attn_candidate { /* an open hypothesis and its next token */
     float sum; /* sum of log-probabilities, including that of the token */
     int32_t parent, token; /* hypothesis and token; token -1: dropped */
@@ -2772,32 +2772,6 @@ struct attn_beam {
     int64_t found;
 };
 
-/* The state of a search over all sentences (search_memory.c). */
-struct attn_search_state {
-    const struct attn_model *model;
-    const void *bound;
-    const struct attn_search_options *o;
-    int64_t sentences, source_rows, longest;
-    int64_t sources, slots;   /* sequences per call of encode, and per call of
-                               * decode */
-    int64_t limit, positions; /* maxima over all sentences: tokens of an answer,
-                               * positions */
-    struct attn_cache self, cross;
-    struct attn_beam *beam;  /* [sentences] the search of each sentence */
-    struct attn_batch batch; /* the batch of a call, to which the next arrays
-                              * belong */
-    int32_t *source_ids, *source_start, *source_rows_of;
-    float *source_input; /* instead of source_ids, for a model that reads
-                          * numbers */
-    int32_t *ids, *start, *past, *select, *source;
-    int32_t *parents, *scratch;
-    int32_t *tokens; /* [positions + 1] tokens before the answer and those of
-                      * one hypothesis, for the logits processors */
-    float *logits;   /* [slots][target_vocab] logits of each hypothesis */
-    int32_t *order;  /* [target_vocab] scratch memory of sampling and of the
-                      * repetition penalty, or NULL */
-    void *arena;
-};
 /* Returns the number of rows that the decoder reads before the first token of
  * an answer to a source of `rows` rows. */
 ATTN_API int64_t attn_search_lead(const struct attn_model *m,
@@ -2815,11 +2789,6 @@ ATTN_API int64_t attn_search_source(const struct attn_model *m);
 ATTN_API int64_t attn_search_limit(const struct attn_model *m,
                                    const struct attn_search_options *o,
                                    int64_t rows, int64_t lead);
-/* Limits source_rows and `longest` to the options' max_input, then sets the
- * other sizes, the arrays and the caches. */
-ATTN_API void attn_search_lay_out(struct attn_search_state *s,
-                                  struct attn_memory *at);
-
 struct attn_search_request { /* arguments of attn_search() */
     const struct attn_model *model;
     const void *bound;
@@ -2832,6 +2801,136 @@ struct attn_search_request { /* arguments of attn_search() */
     void *memory;
     int64_t bytes; /* at least attn_search_bytes() */
 };
+
+/* queue.h: a queue of sources that are answered together, and that come and go
+ * one by one. */
+
+/* The size of a queue. */
+struct attn_queue_size {
+    int64_t seats;   /* maximum sources that are decoded at the same time */
+    int64_t places;  /* maximum sources held: those, those that wait, and those
+                      * that have ended */
+    int64_t rows;    /* maximum rows of all sources held; 0: no limit */
+    int64_t longest; /* maximum rows of a source */
+    int64_t call;    /* maximum rows of sources, or of prompts, in one call; a
+                      * source is never divided; 0: no limit */
+    int64_t pages;   /* maximum pages of the self cache; 0: no limit */
+    int64_t prefix_pages; /* further pages, for prompts that were read and with
+                           * which others may begin; 0: none are kept */
+};
+
+enum { ATTN_PREFIXES = 64 }; /* maximum prompts that are kept */
+
+struct attn_prefix { /* a prompt that was read, in a slot of its own */
+    int32_t *tokens;
+    int64_t n;    /* 0: none */
+    int64_t used; /* time of the last use */
+};
+
+struct attn_place { /* a source and the search of its answers */
+    struct attn_search_options o;
+    struct attn_beam beam;
+    int32_t *prompt; /* [rows] the source of a decoder */
+    int64_t rows;    /* of the source, with class tokens */
+    int64_t pages;   /* maximum pages of the self cache */
+    int64_t chosen;  /* 1: this round computes the logits of its last rows */
+};
+
+struct attn_queue_list { /* places, in order */
+    int32_t *at;
+    int64_t n;
+};
+
+struct attn_queue {
+    const struct attn_model *model;
+    const void *bound;
+    const struct attn_search_options *o; /* the options of a source without any;
+                                          * at most its beam, results and ends,
+                                          * and draws only if it draws */
+    struct attn_queue_size size;
+    int64_t slots, calls;     /* maximum sequences per call of decode, and of
+                               * encode */
+    int64_t limit, positions; /* maxima over all sources: tokens of an answer,
+                               * positions */
+    int64_t encode_rows, prompt_rows; /* maximum rows of sources per call of
+                                       * encode, of prompts per call of
+                                       * decode */
+    int64_t width;                    /* items in a row of a source */
+    int64_t reserved;           /* pages that the sources in seats may need */
+    struct attn_prefix *prefix; /* [prefixes], in slots `slots` .. */
+    int64_t prefixes, prefix_pages; /* maximum number; pages in use */
+    int64_t time;                   /* number of uses of prefixes */
+    struct attn_cache self, cross;
+    struct attn_place *place; /* [places] */
+    /* A place is in one of these lists. To be encoded, sources are copied, one
+     * after the other, into source_ids or source_input. */
+    struct attn_queue_list free, added, waiting, seated, ended;
+    struct attn_batch batch; /* the batch of a call, to which the next arrays
+                              * belong */
+    int32_t *source_ids, *source_start, *source_rows_of;
+    float *source_input; /* instead of source_ids, for a model that reads
+                          * numbers */
+    int32_t *ids, *start, *past, *select, *source;
+    int32_t *parents, *scratch;
+    int32_t *tokens; /* [positions + 1] tokens before the answer and those of
+                      * one hypothesis, for the logits processors */
+    float *logits;   /* [slots][target_vocab] logits of each hypothesis */
+    int32_t *order;  /* [target_vocab] scratch memory of sampling and of the
+                      * repetition penalty, or NULL */
+    void *arena;
+};
+
+struct attn_queue_request { /* arguments for opening a queue */
+    const struct attn_model *model;
+    const void *bound;
+    const struct attn_search_options *o;
+    struct attn_queue_size size;
+    void *memory;
+    int64_t bytes; /* at least attn_queue_bytes() */
+};
+
+struct attn_queue_source { /* a source that is added */
+    const int32_t *ids;
+    const float *input; /* instead of ids for a model that reads numbers:
+                           input_width per row */
+    int64_t rows;
+    const struct attn_search_options *o; /* NULL: those of the queue; what it
+                                          * points to has to stay in place */
+};
+
+/* ---- search_memory.c ---- */
+
+/* Returns the bytes of memory for a queue, or an error. */
+ATTN_API int64_t attn_queue_bytes(const struct attn_model *m,
+                                  const struct attn_search_options *o,
+                                  const struct attn_queue_size *size);
+/* Sets the arrays and the caches of a queue whose model, options and size are
+ * set. */
+ATTN_API void attn_queue_lay_out(struct attn_queue *q, struct attn_memory *at);
+/* Checks the options of a source, which may need no more memory per hypothesis
+ * than those of the queue. Returns 0 or an error. */
+ATTN_API int attn_queue_check(const struct attn_queue *q,
+                              const struct attn_search_options *o);
+/* Returns the maximum positions of a source's hypothesis. */
+ATTN_API int64_t attn_queue_positions(const struct attn_queue *q,
+                                      const struct attn_search_options *o,
+                                      int64_t rows);
+
+/* ---- prefixes.c ---- */
+
+/* Fills an empty slot with the rows of a prompt that was kept, as many as the
+ * first `n` tokens of a source have in common with it. Returns their number. */
+ATTN_API int64_t attn_prefix_take(struct attn_queue *q,
+                                  const struct attn_place *p, int64_t slot,
+                                  int64_t n);
+/* Keeps the rows of a slot, which are those of the first tokens of a source, in
+ * place of those that were not used for the longest time. */
+ATTN_API void attn_prefix_keep(struct attn_queue *q, const struct attn_place *p,
+                               int64_t slot);
+/* True if a source in a seat before seat i, whose prompt is not read yet,
+ * begins with a page of the same tokens more than `have`. */
+ATTN_API int attn_prefix_comes(const struct attn_queue *q, int64_t i,
+                               int64_t have);
 
 /* stream.h: declarations that streams and their saved states share. */
 
@@ -2938,10 +3037,6 @@ struct attn_pair_texts { /* the texts around a pair, in order; NULL: none. The
 
 ATTN_API int64_t attn_memory(const struct attn_model *m,
                              const struct attn_open_options *o);
-ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t sentences, int64_t source_rows,
-                                   int64_t longest);
 
 /* memory.c: lays out consecutive arrays in the caller's memory. */
 
@@ -3241,7 +3336,9 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
         g->which = i;
         g->table = attn_take(memory, c->slots * c->width, word);
         g->first = attn_take(memory, c->slots, word);
-        g->pages = c->slots * cache_slot_pages(&g->is, size) + size->spare;
+        g->pages = c->slots * cache_slot_pages(&g->is, size);
+        if (size->pages > 0)
+            g->pages = attn_min(g->pages, size->pages);
         g->refs = attn_take(memory, g->pages, word);
         g->free_list = attn_take(memory, g->pages, word);
         g->pool = attn_take(memory, g->pages,
@@ -3257,10 +3354,9 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
     struct attn_memory memory;
     struct attn_cache c;
     if (size->slots < 0 || size->length < 0 || size->slots > INT32_MAX
-        || size->length > INT32_MAX || size->spare > INT32_MAX
-        || size->spare < -INT32_MAX || size->rows < 0)
+        || size->length > INT32_MAX || size->pages < 0 || size->rows < 0)
         return -1;
-    if (size->slots * cache_pages_of(size->length) + size->spare > INT32_MAX)
+    if (size->slots * cache_pages_of(size->length) > INT32_MAX)
         return -1; /* a table entry is an int32_t */
     attn_memory_open(&memory, NULL);
     cache_lay_out(&c, m, size, &memory);
@@ -3331,6 +3427,34 @@ ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
         b->pages[g->which] = g->table + first * c->width;
         b->table[g->which] = c->width;
     }
+}
+
+/* Returns the bytes of a page of each cache of ATTN_SELF or ATTN_CROSS. */
+ATTN_API int64_t attn_cache_page_bytes(const struct attn_model *m,
+                                       int64_t which)
+{
+    int64_t floats = 0;
+    for (int64_t i = 0; i < m->caches; i++)
+        if (m->cache[i].of == which)
+            floats += m->cache[i].page_floats;
+    return floats * (int64_t)sizeof(float);
+}
+
+/* Returns `length` if another sequence can begin with so many positions of a
+ * slot, else 0: if a window has freed pages that it needs, or if these are not
+ * all positions and there are recurrent layers, whose states are those after
+ * the last one. */
+ATTN_API int64_t attn_cache_begun(const struct attn_cache *c, int64_t slot,
+                                  int64_t length)
+{
+    for (int64_t i = 0; i < c->groups; i++) {
+        const struct attn_cache_group *g = &c->group[i];
+        if (g->is.states > 0 && length < c->length[slot])
+            return 0;
+        if (attn_cache_first(&g->is, length) < g->first[slot])
+            return 0;
+    }
+    return length;
 }
 
 /* Returns the maximum rows of a sequence per call, so that windows can free
@@ -3509,7 +3633,7 @@ ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
 /* Reorders the slots of one group. `length` has the new length of each slot. */
 static void cache_reorder_group(struct attn_cache *c,
                                 struct attn_cache_group *g,
-                                const int32_t *parent, int64_t n,
+                                const int32_t *parent, int64_t n, int64_t of,
                                 const int32_t *length, int32_t *scratch)
 {
     int32_t *first = scratch + n * c->width;
@@ -3517,8 +3641,7 @@ static void cache_reorder_group(struct attn_cache *c,
         first[i] = g->first[parent[i]];
         cache_read_again(c, g, parent[i], scratch + i * c->width);
     }
-    for (int64_t i = 0; i < c->slots; i++) { /* so that no page in use is
-                                                freed */
+    for (int64_t i = 0; i < of; i++) { /* so that no page in use is freed */
         int64_t pages = cache_pages_of(c->length[i]);
         for (int64_t q = g->first[i]; q < pages; q++)
             cache_drop_page(g, g->table[i * c->width + q]);
@@ -3533,16 +3656,17 @@ static void cache_reorder_group(struct attn_cache *c,
 }
 
 /* Makes slot i a copy of the former slot parent[i], for all i in 0 .. n - 1 at
- * once. Later slots become empty. Copies only tables. */
+ * once. Slots n .. of - 1 become empty; the parents are before `of`. Copies
+ * only tables. */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
-                                 int64_t n, int32_t *scratch)
+                                 int64_t n, int64_t of, int32_t *scratch)
 {
     int32_t *length = scratch + n * (c->width + 1);
     for (int64_t i = 0; i < n; i++)
         length[i] = c->length[parent[i]];
     for (int64_t i = 0; i < c->groups; i++)
-        cache_reorder_group(c, &c->group[i], parent, n, length, scratch);
-    for (int64_t i = 0; i < c->slots; i++) {
+        cache_reorder_group(c, &c->group[i], parent, n, of, length, scratch);
+    for (int64_t i = 0; i < of; i++) {
         c->length[i] = 0;
         if (i < n)
             c->length[i] = length[i];
@@ -4247,315 +4371,677 @@ ATTN_API void attn_beam_advance(struct attn_beam *b, int32_t *parents)
     b->listed = 0;
 }
 
-/* search.c: encodes all sources, then decodes all open hypotheses of all
- * sentences in one call per step, until the rule (beam.c) of every sentence is
- * done.
+/* queue.c: holds sources that come and go. A source is encoded with others that
+ * were added, waits for a free seat, and has it until its answer has ended.
  *
- * Slot i of the self cache is sequence i of the batch: the open hypotheses,
- * sentence by sentence. The cross cache has one slot per sentence, written by
- * encode.
+ * Slot i of the self cache is sequence i of the batch: the open hypotheses, in
+ * the order of the seats. A new source takes the slot behind them. The cross
+ * cache has one slot per place, and one per source of a call of encode, from
+ * which the place then takes the pages.
  *
- * If the code has a fixed batch size, copies of the first source and hypotheses
- * of one token fill the batch. Their logits are ignored. */
+ * If the code has a fixed batch size, copies of the first source fill the call
+ * of encode, and all sources in seats began in the same round. */
+
+/* ---- lists ---- */
+
+static void queue_push(struct attn_queue_list *l, int64_t place)
+{
+    l->at[l->n] = (int32_t)place;
+    l->n++;
+}
+
+static int64_t queue_remove(struct attn_queue_list *l, int64_t i)
+{
+    const int32_t place = l->at[i];
+    l->n--;
+    memmove(l->at + i, l->at + i + 1, (size_t)(l->n - i) * sizeof *l->at);
+    return place;
+}
+
+/* Returns the source in seat i. */
+ATTN_API struct attn_place *attn_queue_seat(const struct attn_queue *q,
+                                            int64_t i)
+{
+    return &q->place[q->seated.at[i]];
+}
+
+static int queue_encodes(const struct attn_queue *q)
+{
+    return q->model->kind == ATTN_ENCODER_DECODER;
+}
 
 /* ---- sources ---- */
 
-/* Copies `rows` rows of the request, starting at row `from`, to row `at`, after
- * zeros for the learned rows. Returns 0 or an error. */
-static int search_copy(struct attn_search_state *s,
-                       const struct attn_search_request *r, int64_t from,
-                       int64_t at, int64_t rows)
+/* Makes an empty queue. Returns 0 or an error. */
+ATTN_API int attn_queue_open(struct attn_queue *q,
+                             const struct attn_queue_request *r)
 {
-    const struct attn_model *m = s->model;
-    const int64_t width = m->input_width;
-    if (width > 0) {
-        const int64_t learned = m->class_token * width;
-        float *to = s->source_input + at * width;
-        if (rows > 0) {
-            memset(to, 0, (size_t)learned * sizeof *to);
-            memcpy(to + learned, r->input + from * width,
-                   (size_t)(rows * width) * sizeof *to);
-        }
-        return 0;
-    }
-    int32_t *ids = s->source_ids + at;
-    for (int64_t j = 0; j < rows; j++)
-        ids[j] = r->ids[from + j];
-    return attn_check_ids(ids, rows,
-                          m->kind == ATTN_DECODER ? m->target_vocab
-                                                  : m->source_vocab);
-}
-
-/* Copies the sources, each truncated to max_input. Returns 0 or an error. */
-static int search_sources(struct attn_search_state *s,
-                          const struct attn_search_request *r)
-{
-    const struct attn_model *m = s->model;
-    const int32_t *start = r->start;
-    int64_t most = attn_search_source(m), at = 0;
-    s->source_start[0] = 0;
-    for (int64_t i = 0; i < s->sources; i++) {
-        const int64_t of = i < s->sentences ? i : 0;
-        int64_t rows = start[of + 1] - start[of];
-        if (s->o->max_input > 0)
-            rows = attn_min(rows, s->o->max_input);
-        if (rows > most)
-            return ATTN_ERROR_LENGTH;
-        int wrong = search_copy(s, r, start[of], at, rows);
-        if (wrong)
-            return wrong;
-        if (rows > 0)
-            rows += m->class_token;
-        at += rows;
-        s->source_start[i + 1] = (int32_t)at;
-        s->source_rows_of[i] = (int32_t)rows;
-    }
+    struct attn_memory at;
+    const int64_t need = attn_queue_bytes(r->model, r->o, &r->size);
+    if (need < 0)
+        return (int)need;
+    if (!r->bound || !r->memory)
+        return ATTN_ERROR_NULL;
+    if (need > r->bytes)
+        return ATTN_ERROR_ROOM;
+    memset(q, 0, sizeof *q);
+    q->model = r->model;
+    q->bound = r->bound;
+    q->o = r->o;
+    q->size = r->size;
+    attn_memory_open(&at, r->memory);
+    attn_queue_lay_out(q, &at);
+    q->batch.parallel = r->o->parallel;
+    q->source_start[0] = 0;
+    for (int64_t i = 0; i < q->prefixes; i++)
+        q->prefix[i].n = 0;
+    for (int64_t i = 0; i < q->size.places; i++)
+        queue_push(&q->free, i);
     return 0;
 }
 
-static int search_read(struct attn_search_state *s)
+/* True if the queue can hold another source of `rows` rows. */
+ATTN_API int attn_queue_takes(const struct attn_queue *q, int64_t rows)
 {
-    struct attn_batch *b = &s->batch;
-    b->sequences = s->sources;
-    b->rows = s->source_start[s->sources];
-    b->start = s->source_start;
-    b->ids = s->source_ids;
-    b->input = s->source_input;
-    attn_cache_bind(&s->cross, 0, b);
-    for (int64_t i = 0; i < s->sources; i++)
-        if (attn_cache_grow(&s->cross, i, s->source_rows_of[i]) < 0)
-            return ATTN_ERROR_ROOM;
-    if (b->rows == 0)
+    const int64_t added = q->added.n;
+    if (q->free.n == 0)
         return 0;
-    return attn_enter(s->model, s->bound, b, s->arena, 0);
+    return added == 0 || !queue_encodes(q)
+        || (added < q->size.seats
+            && q->source_start[added] + rows + q->model->class_token
+                   <= q->encode_rows);
+}
+
+/* Copies the rows of a source to `to`, after zeros for the learned rows.
+ * Returns 0 or an error. */
+static int queue_copy(struct attn_queue *q, const struct attn_queue_source *s,
+                      int64_t rows, int64_t at, int32_t *ids)
+{
+    const struct attn_model *m = q->model;
+    const int64_t width = m->input_width;
+    if (width > 0) {
+        const int64_t learned = m->class_token * width;
+        float *to = q->source_input + at * width;
+        if (rows > 0 && !s->input)
+            return ATTN_ERROR_NULL;
+        if (rows > 0) {
+            memset(to, 0, (size_t)learned * sizeof *to);
+            memcpy(to + learned, s->input, (size_t)(rows * width) * sizeof *to);
+        }
+        return 0;
+    }
+    const int wrong = attn_check_ids(s->ids, rows,
+                                     m->kind == ATTN_DECODER ? m->target_vocab
+                                                             : m->source_vocab);
+    if (wrong == 0 && rows > 0)
+        memcpy(ids, s->ids, (size_t)rows * sizeof *ids);
+    return wrong;
 }
 
 /* Opens one hypothesis with the forced tokens. A source for which
  * attn_search_asks() is false has no answer. If the prefix reaches the limit,
- * it is the answer. */
-static int search_begin(struct attn_search_state *s, int64_t i,
-                        struct attn_hypothesis *out)
+ * it is the answer. Returns 0 or an error. */
+static int queue_begin(const struct attn_queue *q, struct attn_place *p,
+                       int64_t rows)
 {
-    const int64_t forced = s->o->prefix_n;
-    struct attn_beam *b = &s->beam[i];
-    int64_t rows = attn_max(s->source_rows_of[i] - s->model->class_token, 0);
-    int64_t lead = attn_search_lead(s->model, s->o, rows);
+    const struct attn_search_options *o = &p->o;
+    const int64_t forced = o->prefix_n;
+    const int64_t lead = attn_search_lead(q->model, o, rows);
+    struct attn_beam *b = &p->beam;
 
-    b->limit = attn_search_limit(s->model, s->o, rows, lead);
-    b->best = out;
-    for (int64_t r = 0; r < s->o->results; r++)
+    b->o = o;
+    b->room = (2 + o->ends_count) * o->beam;
+    b->limit = attn_search_limit(q->model, o, rows, lead);
+    b->open = 0;
+    b->found = 0;
+    b->listed = 0;
+    b->recorded = 0;
+    b->top_ended = 0;
+    for (int64_t r = 0; r < q->o->results; r++)
         b->best[r].tokens = b->answers + r * b->width;
-    if (!attn_search_asks(s->model, s->o, rows))
+    p->pages = 0;
+    if (!attn_search_asks(q->model, o, rows))
         return 0;
     if (b->limit < 1 || forced > b->limit)
         return ATTN_ERROR_LENGTH;
     b->length = forced;
     b->sum[0] = 0.0f;
     if (forced > 0)
-        memcpy(b->tokens, s->o->prefix, (size_t)forced * sizeof *b->tokens);
+        memcpy(b->tokens, o->prefix, (size_t)forced * sizeof *b->tokens);
     if (forced == b->limit)
         attn_beam_record(b, 0, -1, 0.0f);
     else
         b->open = 1;
+    const int64_t positions = attn_queue_positions(q, o, rows);
+    if (b->limit > b->width || positions > q->positions)
+        return ATTN_ERROR_ROOM;
+    p->pages = o->beam * ((positions + ATTN_PAGE - 1) / ATTN_PAGE);
+    return q->size.pages > 0 && p->pages > q->size.pages ? ATTN_ERROR_ROOM : 0;
+}
+
+/* Adds a source, which is copied. Returns its place, or an error:
+ * ATTN_ERROR_ROOM if attn_queue_takes() is false, if the answer may need more
+ * pages than there are, or if the options are beyond those of the queue. */
+ATTN_API int64_t attn_queue_add(struct attn_queue *q,
+                                const struct attn_queue_source *s)
+{
+    int64_t rows = s->rows, at = q->source_start[q->added.n];
+    if (q->free.n == 0)
+        return ATTN_ERROR_ROOM;
+    const int64_t place = q->free.at[0];
+    struct attn_place *p = &q->place[place];
+    int wrong = s->o ? attn_queue_check(q, s->o) : 0;
+    if (wrong)
+        return wrong;
+    p->o = s->o ? *s->o : *q->o;
+    if (p->o.max_input > 0)
+        rows = attn_min(rows, p->o.max_input);
+    if (rows > attn_search_source(q->model))
+        return ATTN_ERROR_LENGTH;
+    if (rows > q->size.longest || !attn_queue_takes(q, rows))
+        return ATTN_ERROR_ROOM;
+    wrong = queue_begin(q, p, rows);
+    if (wrong == 0)
+        wrong = queue_copy(q, s, rows, at,
+                           p->prompt ? p->prompt : q->source_ids + at);
+    if (wrong)
+        return wrong;
+    queue_remove(&q->free, 0);
+    p->rows = rows > 0 ? rows + q->model->class_token : 0;
+    if (p->beam.open == 0) {
+        queue_push(&q->ended, place);
+    } else if (queue_encodes(q)) {
+        queue_push(&q->added, place);
+        q->source_start[q->added.n] = (int32_t)(at + p->rows);
+    } else {
+        q->source_rows_of[place] = (int32_t)p->rows;
+        queue_push(&q->waiting, place);
+    }
+    return place;
+}
+
+/* Gives the encoded rows in a slot to a place. */
+static void queue_encoded(struct attn_queue *q, int64_t slot, int64_t place)
+{
+    if (q->place[place].beam.open == 0) { /* dropped */
+        queue_push(&q->ended, place);
+        return;
+    }
+    attn_cache_fork(&q->cross, slot, place);
+    q->source_rows_of[place] = (int32_t)q->place[place].rows;
+    queue_push(&q->waiting, place);
+}
+
+/* Encodes all sources that were added. */
+static int queue_encode(struct attn_queue *q)
+{
+    struct attn_batch *b = &q->batch;
+    const int64_t first = q->size.places, n = q->added.n;
+    int64_t sources = n;
+    b->sequences = sources;
+    b->rows = q->source_start[sources];
+    b->start = q->source_start;
+    b->ids = q->source_ids;
+    b->input = q->source_input;
+    attn_cache_bind(&q->cross, first, b);
+    for (int64_t i = 0; i < sources; i++)
+        if (attn_cache_grow(&q->cross, first + i,
+                            q->source_start[i + 1] - q->source_start[i])
+            < 0)
+            return ATTN_ERROR_ROOM;
+    if (b->rows > 0) {
+        const int wrong = attn_enter(q->model, q->bound, b, q->arena, 0);
+        if (wrong)
+            return wrong;
+    }
+    for (int64_t i = 0; i < sources; i++) {
+        if (i < n)
+            queue_encoded(q, first + i, q->added.at[i]);
+        attn_cache_release(&q->cross, first + i);
+    }
+    q->added.n = 0;
     return 0;
 }
 
-/* ---- steps ---- */
-
-/* Returns token j of the decoder's input for a hypothesis: the tokens before
- * the answer, then the answer. */
-static int32_t search_token(const struct attn_search_state *s, int64_t i,
-                            int64_t h, int64_t j)
+/* Gives free seats to the sources that have waited longest. */
+ATTN_API int attn_queue_admit(struct attn_queue *q)
 {
-    const struct attn_beam *b = &s->beam[i];
-    if (s->o->start >= 0) {
+    while (q->seated.n < q->size.seats) {
+        if (q->waiting.n == 0) {
+            if (q->added.n == 0)
+                break;
+            const int wrong = queue_encode(q);
+            if (wrong)
+                return wrong;
+        }
+        if (q->waiting.n == 0) /* all were dropped */
+            continue;
+        const int64_t pages = q->place[q->waiting.at[0]].pages;
+        if (q->size.pages > 0 && q->reserved + pages > q->size.pages)
+            break;
+        q->reserved += pages;
+        queue_push(&q->seated, queue_remove(&q->waiting, 0));
+    }
+    return 0;
+}
+
+/* ---- end ---- */
+
+/* Frees the seats of the sources without open hypotheses. `stay` slots remain,
+ * copies of the slots q->parents[]. */
+ATTN_API void attn_queue_leave(struct attn_queue *q, int64_t stay)
+{
+    int64_t i = 0;
+    attn_cache_reorder(&q->self, q->parents, stay, q->slots, q->scratch);
+    while (i < q->seated.n) {
+        const struct attn_place *p = attn_queue_seat(q, i);
+        if (p->beam.open > 0) {
+            i++;
+            continue;
+        }
+        q->reserved -= p->pages;
+        const int64_t place = queue_remove(&q->seated, i);
+        if (queue_encodes(q))
+            attn_cache_release(&q->cross, place);
+        queue_push(&q->ended, place);
+    }
+}
+
+/* Returns the place of a source that has ended, each once; -1: there is none.
+ * The answers are beam.best[beam.found] of the place, best first, until
+ * attn_queue_free(); found is ATTN_ERROR_FINITE if there are none because
+ * logits were invalid. */
+ATTN_API int64_t attn_queue_take(struct attn_queue *q)
+{
+    return q->ended.n > 0 ? queue_remove(&q->ended, 0) : -1;
+}
+
+/* Frees a place that was taken. */
+ATTN_API void attn_queue_free(struct attn_queue *q, int64_t place)
+{
+    queue_push(&q->free, place);
+}
+
+/* True if a source has not ended. */
+ATTN_API int attn_queue_busy(const struct attn_queue *q)
+{
+    return q->added.n + q->waiting.n + q->seated.n > 0;
+}
+
+/* queue_round.c: a round reads rows of prompts, and decodes a token of every
+ * open answer, until the rule (beam.c) of its source is done.
+ *
+ * If the code has a fixed batch size, hypotheses of one token fill the batch.
+ * Their logits are ignored. */
+
+/* ---- rows ---- */
+
+/* Returns token j of the decoder's input for hypothesis h: the tokens before
+ * the answer, then the answer. */
+ATTN_API int32_t attn_queue_token(const struct attn_place *p, int64_t h,
+                                  int64_t j)
+{
+    if (p->o.start >= 0) {
         if (j == 0)
-            return s->o->start;
+            return p->o.start;
         j--;
     }
-    if (s->model->kind == ATTN_DECODER) {
-        if (j < s->source_rows_of[i])
-            return s->source_ids[s->source_start[i] + j];
-        j -= s->source_rows_of[i];
+    if (p->prompt) {
+        if (j < p->rows)
+            return p->prompt[j];
+        j -= p->rows;
     }
-    return b->tokens[h * b->width + j];
+    return p->beam.tokens[h * p->beam.width + j];
 }
 
 /* Returns the number of tokens of the open hypothesis in a slot that are not
  * yet in the cache. */
-static int64_t search_unread(const struct attn_search_state *s, int64_t i,
-                             int64_t slot)
+static int64_t queue_unread(const struct attn_queue *q,
+                            const struct attn_place *p, int64_t slot)
 {
-    return attn_search_lead(s->model, s->o, s->source_rows_of[i])
-         + s->beam[i].length - s->self.length[slot];
+    return attn_search_lead(q->model, &p->o, p->rows) + p->beam.length
+         - q->self.length[slot];
 }
 
-static int64_t search_most_unread(const struct attn_search_state *s)
+/* Adds the next `n` tokens of hypothesis h in seat i to the batch, in sequence
+ * `slot`. Returns 0, or -1 if there is no room. */
+static int queue_add_rows(struct attn_queue *q, int64_t i, int64_t h,
+                          int64_t slot, int64_t n)
 {
-    int64_t slot = 0, most = 0;
-    for (int64_t i = 0; i < s->sentences; i++)
-        for (int64_t h = 0; h < s->beam[i].open; h++) {
-            most = attn_max(most, search_unread(s, i, slot));
-            slot++;
-        }
-    return most;
-}
-
-/* Adds the next `n` tokens of a hypothesis to the batch, starting at row
- * `row`.                                                                    */
-static int search_add(struct attn_search_state *s, int64_t i, int64_t h,
-                      int64_t slot, int64_t row, int64_t n)
-{
-    const int64_t past = s->self.length[slot];
-    s->start[slot] = (int32_t)row;
-    s->past[slot] = (int32_t)past;
-    s->source[slot] = (int32_t)i;
-    s->select[slot] = (int32_t)(row + n - 1);
+    struct attn_batch *b = &q->batch;
+    const int64_t past = q->self.length[slot], row = b->rows;
+    q->start[slot] = (int32_t)row;
+    q->past[slot] = (int32_t)past;
+    q->source[slot] = q->seated.at[i];
     for (int64_t j = 0; j < n; j++)
-        s->ids[row + j] = search_token(s, i, h, past + j);
-    return attn_cache_grow(&s->self, slot, n);
+        q->ids[row + j] = attn_queue_token(attn_queue_seat(q, i), h, past + j);
+    b->rows += n;
+    b->sequences = slot + 1;
+    q->start[slot + 1] = (int32_t)b->rows;
+    return attn_cache_grow(&q->self, slot, n);
 }
 
-/* Fills the batch with the unread tokens of all open hypotheses, and selects
- * the last row of each. If a hypothesis has more unread tokens than one call
- * reads, the call only reads ahead for such hypotheses, and its logits are not
- * used. */
-static int search_fill(struct attn_search_state *s)
+/* Selects the last row of the batch for logits. */
+static void queue_select(struct attn_queue *q, struct attn_place *p)
 {
-    struct attn_batch *b = &s->batch;
-    const int64_t most = attn_cache_rows(s->model);
-    const int ahead = search_most_unread(s) > most;
-    int64_t row = 0, slot = 0, last = 0;
-    for (int64_t i = 0; i < s->sentences; i++) {
-        for (int64_t h = 0; h < s->beam[i].open; h++) {
-            int64_t n = search_unread(s, i, slot);
-            if (ahead)
-                n = attn_min(n, n > most ? most : last);
-            if (search_add(s, i, h, slot, row, n) < 0)
-                return ATTN_ERROR_ROOM;
-            row += n;
-            slot++;
-        }
-    }
-    s->start[slot] = (int32_t)row;
-    b->sequences = slot;
-    b->selected = ahead ? 0 : slot;
-    b->rows = row;
+    q->select[q->batch.selected] = (int32_t)(q->batch.rows - 1);
+    q->batch.selected++;
+    p->chosen = 1;
+}
+
+/* Lets the prompt in seat i, which is not read, begin with rows that were kept.
+ * Returns 0 if it has to wait for more that another one is reading. */
+static int queue_begins(struct attn_queue *q, int64_t i, int64_t slot)
+{
+    const struct attn_place *p = attn_queue_seat(q, i);
+    if (q->prefixes == 0 || q->self.length[slot] > 0)
+        return 1;
+    const int64_t most = queue_unread(q, p, slot) - 1;
+    int64_t have = attn_prefix_take(q, p, slot, most);
+    if (!attn_prefix_comes(q, i, have))
+        return 1;
+    attn_cache_release(&q->self, slot);
     return 0;
 }
 
-static void search_point(struct attn_search_state *s)
+/* Fills the batch with the unread tokens of all open hypotheses, and selects
+ * the last row of each that then has none. Prompts share the rows of a call:
+ * what is left is read in the next rounds. */
+static int queue_fill(struct attn_queue *q)
 {
-    struct attn_batch *b = &s->batch;
-    b->start = s->start;
-    b->ids = s->ids;
-    b->past = s->past;
-    b->select = s->select;
-    b->source = s->source;
-    b->source_rows = s->source_rows_of;
-    attn_cache_bind(&s->self, 0, b);
-    b->output = s->logits;
+    const int64_t most = attn_cache_rows(q->model);
+    int64_t slot = 0, left = q->prompt_rows;
+    for (int64_t i = 0; i < q->seated.n; i++) {
+        struct attn_place *p = attn_queue_seat(q, i);
+        for (int64_t h = 0; h < p->beam.open; h++) {
+            const int prompt = queue_unread(q, p, slot) > 1;
+            const int waits = prompt && !queue_begins(q, i, slot);
+            const int64_t unread = queue_unread(q, p, slot);
+            int64_t n = attn_min(unread, most);
+            if (prompt) {
+                n = waits ? 0 : attn_min(n, left);
+                left -= n;
+            }
+            if (queue_add_rows(q, i, h, slot, n) < 0)
+                return ATTN_ERROR_ROOM;
+            if (n == unread)
+                queue_select(q, p);
+            slot++;
+        }
+    }
+    return 0;
 }
 
-/* Runs the logits processors on the logits of hypothesis h of sentence i. */
-static void search_process(const struct attn_search_state *s, int64_t i,
-                           int64_t h, float *logits)
+/* Keeps the prompts that were read completely in this round. */
+static void queue_keep_prompts(struct attn_queue *q)
 {
-    const struct attn_beam *b = &s->beam[i];
-    const int64_t rows = s->source_rows_of[i], word = sizeof(int32_t);
-    int64_t lead = 0;
-    if (s->o->start >= 0)
-        s->tokens[lead++] = s->o->start;
-    if (s->model->kind == ATTN_DECODER) {
-        memcpy(s->tokens + lead, s->source_ids + s->source_start[i],
-               (size_t)(rows * word));
-        lead += rows;
+    int64_t slot = 0;
+    for (int64_t i = 0; i < q->seated.n && q->prefixes > 0; i++) {
+        const struct attn_place *p = attn_queue_seat(q, i);
+        if (p->chosen && p->beam.length == p->o.prefix_n)
+            attn_prefix_keep(q, p, slot);
+        slot += p->beam.open;
     }
-    memcpy(s->tokens + lead, b->tokens + h * b->width,
-           (size_t)(b->length * word));
+}
+
+/* Computes the logits of the selected rows. */
+static int queue_compute(struct attn_queue *q)
+{
+    struct attn_batch *b = &q->batch;
+    b->sequences = 0;
+    b->rows = 0;
+    b->selected = 0;
+    b->start = q->start;
+    b->ids = q->ids;
+    b->past = q->past;
+    b->select = q->select;
+    b->source = q->source;
+    b->source_rows = q->source_rows_of;
+    b->output = q->logits;
+    attn_cache_bind(&q->cross, 0, b);
+    attn_cache_bind(&q->self, 0, b);
+    for (int64_t i = 0; i < q->seated.n; i++)
+        attn_queue_seat(q, i)->chosen = 0;
+    int wrong = queue_fill(q);
+    if (wrong == 0)
+        wrong = attn_enter(q->model, q->bound, b, q->arena, 1);
+    if (wrong == 0)
+        queue_keep_prompts(q);
+    return wrong;
+}
+
+/* ---- choice ---- */
+
+/* Runs the logits processors on the logits of hypothesis h. */
+static void queue_process(const struct attn_queue *q,
+                          const struct attn_place *p, int64_t h, float *logits)
+{
+    const struct attn_beam *b = &p->beam;
+    const int64_t lead = attn_search_lead(q->model, &p->o, p->rows);
+    for (int64_t j = 0; j < lead + b->length; j++)
+        q->tokens[j] = attn_queue_token(p, h, j);
     const struct attn_process_row row = {
-        s->o,      logits, s->model->target_vocab,
-        s->tokens, lead,   lead + b->length,
-        s->order
+        &p->o,     logits, q->model->target_vocab,
+        q->tokens, lead,   lead + b->length,
+        q->order
     };
     attn_process_logits(&row);
 }
 
-/* Adds hypothesis h, with each of its possible next tokens, to the list of
- * sentence i. Returns 0 if the logits are invalid (attn_logits_finite). */
-static int search_offer(const struct attn_search_state *s, int64_t i, int64_t h,
-                        float *logits)
+/* Adds hypothesis h, with each of its possible next tokens, to the list of its
+ * source. Returns 0 if the logits are invalid (attn_logits_finite). */
+static int queue_offer(const struct attn_queue *q, struct attn_place *p,
+                       int64_t h, float *logits)
 {
-    int64_t vocab = s->model->target_vocab;
-    const int late = s->o->process.log_probabilities && s->o->beam > 1;
+    const struct attn_search_options *o = &p->o;
+    const int64_t vocab = q->model->target_vocab;
+    const int late = o->process.log_probabilities && o->beam > 1;
     float sum = 0.0f;
     if (!attn_logits_finite(logits, vocab))
         return 0;
     if (!late)
-        search_process(s, i, h, logits);
-    if (s->o->beam > 1 || s->o->want_scores)
-        sum = s->model->log_sum_exp(s->bound, logits, vocab);
+        queue_process(q, p, h, logits);
+    if (o->beam > 1 || o->want_scores)
+        sum = q->model->log_sum_exp(q->bound, logits, vocab);
     if (late) {
         for (int64_t t = 0; t < vocab; t++)
             logits[t] = attn_log_probability(logits[t], sum);
-        search_process(s, i, h, logits);
+        queue_process(q, p, h, logits);
         sum = 0.0f;
     }
-    attn_forbid_logits(s->o, logits, vocab);
-    attn_beam_offer(&s->beam[i], (int32_t)h, logits, vocab, sum);
+    attn_forbid_logits(o, logits, vocab);
+    attn_beam_offer(&p->beam, (int32_t)h, logits, vocab, sum);
     return 1;
 }
 
-/* Applies the rule of each sentence to the logits. Returns the number of
- * hypotheses that stay open, and stores their parents. */
-static int64_t search_choose(struct attn_search_state *s)
+/* Applies the rule of a source to the logits of its hypotheses, and stores the
+ * parents of those that stay open. */
+static void queue_advance(const struct attn_queue *q, struct attn_place *p,
+                          float *logits, int32_t *parents)
 {
-    int64_t slot = 0, stay = 0;
-    float *logits = s->logits;
-    for (int64_t i = 0; i < s->sentences; i++) {
-        struct attn_beam *b = &s->beam[i];
-        int64_t had = b->open;
-        if (had == 0)
-            continue;
-        int finite = 1;
-        for (int64_t h = 0; h < had; h++) {
-            if (finite)
-                finite = search_offer(s, i, h, logits);
-            logits += s->model->target_vocab;
-        }
-        if (finite) {
-            attn_beam_advance(b, s->parents + stay);
-        } else {
-            b->open = 0;
-            b->found = ATTN_ERROR_FINITE;
-        }
-        for (int64_t h = 0; h < b->open; h++)
-            s->parents[stay + h] += (int32_t)slot;
-        slot += had;
-        stay += b->open;
+    struct attn_beam *b = &p->beam;
+    int finite = 1;
+    for (int64_t h = 0; h < b->open && finite; h++)
+        finite = queue_offer(q, p, h, logits + h * q->model->target_vocab);
+    if (finite) {
+        attn_beam_advance(b, parents);
+    } else {
+        b->open = 0;
+        b->found = ATTN_ERROR_FINITE;
     }
-    return stay;
 }
 
-static int search_run(struct attn_search_state *s)
+/* Applies the rules to the logits of this round. */
+static void queue_choose(struct attn_queue *q)
 {
-    int64_t open = 0;
-    for (int64_t i = 0; i < s->sentences; i++)
-        open += s->beam[i].open;
-    search_point(s);
-    while (open > 0) {
-        int wrong = search_fill(s);
-        if (wrong == 0)
-            wrong = attn_enter(s->model, s->bound, &s->batch, s->arena, 1);
-        if (wrong)
-            return wrong;
-        if (s->batch.selected == 0) {
-            continue;
+    int64_t slot = 0, stay = 0;
+    float *logits = q->logits;
+    for (int64_t i = 0; i < q->seated.n; i++) {
+        struct attn_place *p = attn_queue_seat(q, i);
+        const int64_t had = p->beam.open;
+        if (p->chosen) {
+            queue_advance(q, p, logits, q->parents + stay);
+            logits += had * q->model->target_vocab;
+        } else {
+            for (int64_t h = 0; h < had; h++)
+                q->parents[stay + h] = (int32_t)h;
         }
-        open = search_choose(s);
-        attn_cache_reorder(&s->self, s->parents, open, s->scratch);
+        for (int64_t h = 0; h < p->beam.open; h++)
+            q->parents[stay + h] += (int32_t)slot;
+        slot += had;
+        stay += p->beam.open;
+    }
+    attn_queue_leave(q, stay);
+}
+
+/* Computes a token of each open answer, and parts of the prompts of those that
+ * begin. Returns 0 or an error, after which the queue is of no more use. */
+ATTN_API int attn_queue_round(struct attn_queue *q)
+{
+    int wrong = attn_queue_admit(q);
+    if (wrong || q->seated.n == 0)
+        return wrong;
+    wrong = queue_compute(q);
+    if (wrong == 0 && q->batch.selected > 0)
+        queue_choose(q);
+    return wrong;
+}
+
+/* prefixes.c: prompts that begin alike are read once. The rows of a prompt that
+ * was read stay in a slot of their own. A source whose first tokens are the
+ * same begins with these pages. The tokens are compared; what rows depend on
+ * beside them is the same for all sources of a queue. */
+
+/* Shorter beginnings are not worth a page of their own. */
+enum { PREFIX_LEAST = 16 };
+
+static int64_t prefix_page_count(int64_t n)
+{
+    return (n + ATTN_PAGE - 1) / ATTN_PAGE;
+}
+
+/* Returns the number of tokens, up to n, that a prefix and a source have in
+ * common. */
+static int64_t prefix_common(const struct attn_prefix *x,
+                             const struct attn_place *p, int64_t n)
+{
+    int64_t i = 0;
+    n = attn_min(n, x->n);
+    while (i < n && x->tokens[i] == attn_queue_token(p, 0, i))
+        i++;
+    return i;
+}
+
+ATTN_API int64_t attn_prefix_take(struct attn_queue *q,
+                                  const struct attn_place *p, int64_t slot,
+                                  int64_t n)
+{
+    int64_t best = 0, most = 0;
+    for (int64_t i = 0; i < q->prefixes; i++) {
+        const int64_t common = attn_cache_begun(&q->self, q->slots + i,
+                                                prefix_common(&q->prefix[i], p,
+                                                              n));
+        if (common > most) {
+            most = common;
+            best = i;
+        }
+    }
+    if (most < PREFIX_LEAST)
+        return 0;
+    attn_cache_fork(&q->self, q->slots + best, slot);
+    attn_cache_cut(&q->self, slot, most);
+    q->time++;
+    q->prefix[best].used = q->time;
+    return most;
+}
+
+/* Frees the prefix that was not used for the longest time. Returns its index.
+ */
+static int64_t prefix_drop(struct attn_queue *q)
+{
+    int64_t oldest = -1;
+    for (int64_t i = 0; i < q->prefixes; i++)
+        if (q->prefix[i].n > 0
+            && (oldest < 0 || q->prefix[i].used < q->prefix[oldest].used))
+            oldest = i;
+    q->prefix_pages -= prefix_page_count(q->prefix[oldest].n);
+    q->prefix[oldest].n = 0;
+    attn_cache_release(&q->self, q->slots + oldest);
+    return oldest;
+}
+
+ATTN_API void attn_prefix_keep(struct attn_queue *q, const struct attn_place *p,
+                               int64_t slot)
+{
+    const int64_t n = q->self.length[slot], pages = prefix_page_count(n);
+    int64_t to = -1;
+    if (n < ATTN_PAGE || pages > q->size.prefix_pages)
+        return;
+    for (int64_t i = 0; i < q->prefixes; i++) {
+        if (prefix_common(&q->prefix[i], p, n) == n)
+            return;
+        if (q->prefix[i].n == 0)
+            to = i;
+    }
+    while (to < 0 || q->prefix_pages + pages > q->size.prefix_pages)
+        to = prefix_drop(q);
+    attn_cache_fork(&q->self, slot, q->slots + to);
+    for (int64_t j = 0; j < n; j++)
+        q->prefix[to].tokens[j] = attn_queue_token(p, 0, j);
+    q->prefix[to].n = n;
+    q->prefix_pages += pages;
+    q->time++;
+    q->prefix[to].used = q->time;
+}
+
+/* Returns the number of tokens before the answer that have to be read. */
+static int64_t prefix_lead(const struct attn_queue *q,
+                           const struct attn_place *p)
+{
+    return attn_search_lead(q->model, &p->o, p->rows);
+}
+
+ATTN_API int attn_prefix_comes(const struct attn_queue *q, int64_t i,
+                               int64_t have)
+{
+    const struct attn_place *p = attn_queue_seat(q, i);
+    const int64_t least = have + ATTN_PAGE;
+    if (prefix_lead(q, p) < least)
+        return 0;
+    for (int64_t k = 0; k < i; k++) {
+        const struct attn_place *x = attn_queue_seat(q, k);
+        int64_t same = 0;
+        if (x->beam.length > x->o.prefix_n || prefix_lead(q, x) < least)
+            continue; /* its prompt is read, or short */
+        while (same < least
+               && attn_queue_token(x, 0, same) == attn_queue_token(p, 0, same))
+            same++;
+        if (same == least)
+            return 1;
     }
     return 0;
+}
+
+/* search.c: answers several sources at once, as a queue (queue.h) that has a
+ * seat for each. */
+
+static struct attn_queue_size search_size(int64_t sentences,
+                                          int64_t source_rows, int64_t longest)
+{
+    return (struct attn_queue_size){ .seats = sentences,
+                                     .places = sentences,
+                                     .rows = source_rows,
+                                     .longest = longest };
+}
+
+ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t sentences, int64_t source_rows,
+                                   int64_t longest)
+{
+    const struct attn_queue_size size = search_size(sentences, source_rows,
+                                                    longest);
+    return attn_queue_bytes(m, o, &size);
 }
 
 static int64_t search_longest(const int32_t *start, int64_t sentences)
@@ -4564,19 +5050,6 @@ static int64_t search_longest(const int32_t *start, int64_t sentences)
     for (int64_t i = 0; i < sentences; i++)
         longest = attn_max(longest, start[i + 1] - start[i]);
     return longest;
-}
-
-/* Encodes all sources and opens one hypothesis per source. */
-static int search_prepare(struct attn_search_state *s,
-                          const struct attn_search_request *r,
-                          struct attn_hypothesis *out)
-{
-    int wrong = search_sources(s, r);
-    for (int64_t i = 0; i < s->sentences && wrong == 0; i++)
-        wrong = search_begin(s, i, out + i * s->o->results);
-    if (wrong == 0 && s->model->kind == ATTN_ENCODER_DECODER)
-        wrong = search_read(s);
-    return wrong;
 }
 
 /* Checks the request's pointers and source positions. Returns 0 or an error. */
@@ -4596,37 +5069,53 @@ static int search_check(const struct attn_search_request *r)
     return 0;
 }
 
+/* Adds all sources. Source i gets place i. Returns 0 or an error. */
+static int search_add(struct attn_queue *q, const struct attn_search_request *r)
+{
+    for (int64_t i = 0; i < r->sentences; i++) {
+        const int64_t at = r->start[i];
+        const struct attn_queue_source s = {
+            .ids = r->ids ? r->ids + at : NULL,
+            .input = r->input ? r->input + at * q->width : NULL,
+            .rows = r->start[i + 1] - at,
+        };
+        const int64_t place = attn_queue_add(q, &s);
+        if (place < 0)
+            return (int)place;
+    }
+    return 0;
+}
+
 ATTN_API int attn_search(const struct attn_search_request *r,
                          struct attn_hypothesis *out, int64_t *found)
 {
-    struct attn_memory at;
-    struct attn_search_state s = { 0 };
+    struct attn_queue q;
     if (!out || !found)
         return ATTN_ERROR_NULL;
     int wrong = search_check(r);
     if (wrong)
         return wrong;
-    s.model = r->model;
-    s.bound = r->bound;
-    s.o = r->o;
-    s.sentences = r->sentences;
-    s.source_rows = r->start[r->sentences];
-    s.longest = search_longest(r->start, r->sentences);
-    s.batch.parallel = r->o->parallel;
-
-    int64_t need = attn_search_bytes(s.model, s.o, s.sentences, s.source_rows,
-                                     s.longest);
-    if (need < 0)
-        return (int)need;
-    if (need > r->bytes)
-        return ATTN_ERROR_ROOM;
-    attn_memory_open(&at, r->memory);
-    attn_search_lay_out(&s, &at);
-    wrong = search_prepare(&s, r, out);
+    const struct attn_queue_request open = {
+        .model = r->model,
+        .bound = r->bound,
+        .o = r->o,
+        .size = search_size(r->sentences, r->start[r->sentences],
+                            search_longest(r->start, r->sentences)),
+        .memory = r->memory,
+        .bytes = r->bytes,
+    };
+    wrong = attn_queue_open(&q, &open);
     if (wrong == 0)
-        wrong = search_run(&s);
-    for (int64_t i = 0; i < s.sentences && wrong == 0; i++)
-        found[i] = s.beam[i].found;
+        wrong = search_add(&q, r);
+    while (wrong == 0 && attn_queue_busy(&q))
+        wrong = attn_queue_round(&q);
+    for (int64_t i = 0; i < r->sentences && wrong == 0; i++) {
+        const struct attn_beam *b = &q.place[i].beam;
+        found[i] = b->found;
+        if (b->found > 0)
+            memcpy(out + i * r->o->results, b->best,
+                   (size_t)b->found * sizeof *out);
+    }
     return wrong;
 }
 
@@ -5660,138 +6149,224 @@ static int search_rules(const struct attn_search_options *o)
     return 0;
 }
 
-static int search_sizes(const struct attn_search_state *s)
+/* ---- sizes ---- */
+
+static int queue_sizes(const struct attn_queue_size *n,
+                       const struct attn_search_options *o)
 {
-    if (s->sentences < 0 || s->sentences > ATTN_MOST / s->o->beam)
+    if (n->places < 0 || n->places > ATTN_MOST / o->beam)
         return ATTN_ERROR_COUNT;
-    if (s->source_rows < 0 || s->source_rows > ATTN_MOST)
+    if (n->seats < 0 || n->seats > n->places)
         return ATTN_ERROR_COUNT;
-    if (s->longest < 0 || s->longest > ATTN_MOST)
+    if (n->rows < 0 || n->rows > ATTN_MOST || n->call < 0 || n->pages < 0
+        || n->prefix_pages < 0)
         return ATTN_ERROR_COUNT;
+    return n->longest < 0 || n->longest > ATTN_MOST ? ATTN_ERROR_COUNT : 0;
+}
+
+static int64_t queue_fixed(const struct attn_model *m)
+{
+    (void)m;
     return 0;
 }
 
-static void search_lay_out_caches(struct attn_search_state *s,
-                                  struct attn_memory *at)
+ATTN_API int64_t attn_queue_positions(const struct attn_queue *q,
+                                      const struct attn_search_options *o,
+                                      int64_t rows)
 {
-    int64_t n = s->sources, keys = s->longest + s->model->class_token;
-    /* of each source, all pages except the last are full */
-    int64_t pages = n * ((keys + ATTN_PAGE - 1) / ATTN_PAGE);
-    int64_t spare = attn_min(0, s->source_rows / ATTN_PAGE + n - pages);
-    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
-    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
-
-    self.slots = s->slots;
-    self.length = s->positions;
-    self.rows = attn_cache_rows(s->model);
-    attn_cache_take(&s->self, s->model, &self, at);
-    cross.slots = n;
-    cross.length = keys;
-    cross.spare = spare;
-    if (s->model->kind == ATTN_ENCODER_DECODER)
-        attn_cache_take(&s->cross, s->model, &cross, at);
+    const int64_t lead = attn_search_lead(q->model, o, rows);
+    const int64_t limit = attn_search_limit(q->model, o, rows, lead);
+    return attn_min(lead + limit - 1, q->model->max_target);
 }
 
-static void search_lay_out_beams(struct attn_search_state *s,
-                                 struct attn_memory *at)
+/* True if choosing tokens needs scratch memory. */
+static int queue_orders(const struct attn_search_options *o)
 {
-    int64_t beam = s->o->beam;
-    int64_t results = s->o->results;
-    int64_t word = sizeof(int32_t);
+    return o->sampling.temperature > 0.0f || attn_penalises(&o->process);
+}
 
-    s->beam = attn_take(at, s->sentences, sizeof *s->beam);
-    for (int64_t i = 0; i < s->sentences; i++) {
-        struct attn_beam b = { 0 };
-        b.o = s->o;
-        b.width = s->limit;
-        b.room = (2 + s->o->ends_count) * beam;
-        b.sum = attn_take(at, beam, sizeof *b.sum);
-        b.list = attn_take(at, b.room, sizeof *b.list);
-        b.tokens = attn_take(at, beam * s->limit, word);
-        b.spare = attn_take(at, beam * s->limit, word);
-        b.answers = attn_take(at, results * s->limit, word);
-        b.order = s->order;
-        if (at->used < 0)
-            return;
-        if (at->base)
-            s->beam[i] = b;
+ATTN_API int attn_queue_check(const struct attn_queue *q,
+                              const struct attn_search_options *o)
+{
+    int wrong = attn_check_choice(q->model, o);
+    if (wrong == 0)
+        wrong = search_rules(o);
+    if (wrong)
+        return wrong;
+    if (o->beam > q->o->beam || o->results > q->o->results
+        || o->ends_count > q->o->ends_count || (queue_orders(o) && !q->order))
+        return ATTN_ERROR_ROOM;
+    return 0;
+}
+
+/* Sets what the options leave of the sizes, and how many sequences a call
+ * has. */
+static void queue_size(struct attn_queue *q)
+{
+    const struct attn_model *m = q->model;
+    struct attn_queue_size *n = &q->size;
+    const int64_t fixed = n->places > 0 ? queue_fixed(m) : 0;
+    if (q->o->max_input > 0)
+        n->longest = attn_min(n->longest, q->o->max_input);
+    const int64_t most = n->places * n->longest;
+    n->rows = n->rows > 0 ? attn_min(n->rows, most) : most;
+    q->width = attn_max(m->input_width, 1);
+    q->slots = attn_max(n->seats * q->o->beam, fixed);
+    if (m->kind != ATTN_DECODER || fixed > 0)
+        n->prefix_pages = 0; /* a source's rows depend on all of its tokens */
+    q->prefixes = n->prefix_pages > 0 ? ATTN_PREFIXES : 0;
+    q->calls = attn_max(n->seats, fixed);
+    q->limit = attn_search_limit(m, q->o, n->longest, 0);
+    q->positions = attn_min(attn_search_lead(m, q->o, n->longest) + q->limit
+                                - 1,
+                            m->max_target);
+}
+
+/* Sets the maximum rows of sources in a call of encode that are not copies, and
+ * of prompts in a call of decode: of each prompt at most attn_cache_rows(). */
+static void queue_calls(struct attn_queue *q)
+{
+    const struct attn_model *m = q->model;
+    const struct attn_queue_size *n = &q->size;
+    const int64_t one = n->longest + m->class_token;
+    int64_t prompts = n->seats
+                    * (attn_search_lead(m, q->o, 0) + q->o->prefix_n);
+    if (m->kind == ATTN_DECODER)
+        prompts += n->rows;
+    q->prompt_rows = attn_min(prompts, n->seats * attn_cache_rows(m));
+    q->encode_rows = n->rows + n->places * m->class_token;
+    if (n->call > 0) {
+        q->prompt_rows = attn_min(q->prompt_rows, n->call);
+        q->encode_rows = attn_min(q->encode_rows, attn_max(n->call, one));
     }
 }
 
-ATTN_API void attn_search_lay_out(struct attn_search_state *s,
-                                  struct attn_memory *at)
-{
-    const struct attn_model *m = s->model;
-    int64_t n = s->sentences, more = 0, word = sizeof(int32_t);
-    if (s->o->max_input > 0)
-        s->longest = attn_min(s->longest, s->o->max_input);
-    s->sources = n;
-    s->slots = n * s->o->beam;
-    const int64_t slots = s->slots;
-    s->source_rows = attn_min(s->source_rows, s->sources * s->longest)
-                   + s->sources * m->class_token;
-    s->limit = attn_search_limit(m, s->o, s->longest, 0);
-    s->positions = attn_search_lead(m, s->o, s->longest) + s->limit - 1;
-    s->positions = attn_min(s->positions, m->max_target);
-    /* rows before the first token, per sentence at most attn_cache_rows() */
-    int64_t first = n * (attn_search_lead(m, s->o, 0) + s->o->prefix_n);
-    if (m->kind == ATTN_DECODER)
-        first += s->source_rows;
-    first = attn_min(first, n * attn_cache_rows(m)) + more;
+/* ---- arrays ---- */
 
-    if (s->o->sampling.temperature > 0.0f || attn_penalises(&s->o->process))
-        s->order = attn_take(at, m->target_vocab, word);
-    search_lay_out_caches(s, at);
-    search_lay_out_beams(s, at);
-    if (m->input_width > 0)
-        s->source_input = attn_take(at, s->source_rows, m->input_width * 4);
-    else
-        s->source_ids = attn_take(at, s->source_rows, word);
-    s->source_start = attn_take(at, s->sources + 1, word);
-    s->source_rows_of = attn_take(at, s->sources, word);
-    s->ids = attn_take(at, attn_max(first, slots), word);
-    s->start = attn_take(at, slots + 1, word);
-    s->past = attn_take(at, slots, word);
-    s->select = attn_take(at, slots, word);
-    s->source = attn_take(at, slots, word);
-    s->parents = attn_take(at, slots, word);
-    s->scratch = attn_take(at, slots * (s->positions / ATTN_PAGE + 3), word);
-    s->tokens = attn_take(at, s->positions + 1, word);
-    s->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
-    if (at->used < 0)
-        return;
-    int64_t parts = attn_parts(s->o->parallel);
-    int64_t arena = attn_max(m->arena_bytes(first, attn_max(n, m->fixed_batch),
-                                            parts),
-                             m->arena_bytes(slots, slots, parts));
-    if (m->kind == ATTN_ENCODER_DECODER)
-        arena = attn_max(arena,
-                         m->arena_bytes(s->source_rows, s->sources, parts));
-    s->arena = attn_take(at, arena, 1);
+static void queue_lay_out_caches(struct attn_queue *q, struct attn_memory *at)
+{
+    const struct attn_queue_size *n = &q->size;
+    const int64_t keys = n->longest + q->model->class_token;
+    const int64_t most = (keys + ATTN_PAGE - 1) / ATTN_PAGE;
+    struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
+    struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
+
+    self.slots = q->slots + q->prefixes;
+    self.length = q->positions;
+    self.pages = n->pages > 0
+                   ? n->pages
+                   : q->slots * ((q->positions + ATTN_PAGE - 1) / ATTN_PAGE);
+    self.pages += n->prefix_pages;
+    self.rows = attn_cache_rows(q->model);
+    attn_cache_take(&q->self, q->model, &self, at);
+    cross.slots = n->places + q->calls;
+    cross.length = keys;
+    /* of each source, all pages except the last are full */
+    cross.pages = (n->rows + n->places * q->model->class_token) / ATTN_PAGE
+                + n->places;
+    cross.pages = attn_min(cross.pages, n->places * most);
+    if (queue_fixed(q->model) > 0) /* copies fill the call */
+        cross.pages = 0;
+    if (q->model->kind == ATTN_ENCODER_DECODER)
+        attn_cache_take(&q->cross, q->model, &cross, at);
 }
 
-ATTN_API int64_t attn_search_bytes(const struct attn_model *m,
-                                   const struct attn_search_options *o,
-                                   int64_t sentences, int64_t source_rows,
-                                   int64_t longest)
+static void queue_lay_out_place(struct attn_queue *q, struct attn_place *p,
+                                struct attn_memory *at)
+{
+    const int64_t beam = q->o->beam, results = q->o->results;
+    const int64_t word = sizeof(int32_t);
+    struct attn_beam *b = &p->beam;
+    b->width = q->limit;
+    b->sum = attn_take(at, beam, sizeof *b->sum);
+    b->list = attn_take(at, (2 + q->o->ends_count) * beam, sizeof *b->list);
+    b->tokens = attn_take(at, beam * q->limit, word);
+    b->spare = attn_take(at, beam * q->limit, word);
+    b->answers = attn_take(at, results * q->limit, word);
+    b->best = attn_take(at, results, sizeof *b->best);
+    b->order = q->order;
+    if (q->model->kind == ATTN_DECODER)
+        p->prompt = attn_take(at, q->size.longest, word);
+}
+
+static void queue_lay_out_places(struct attn_queue *q, struct attn_memory *at)
+{
+    const int64_t n = q->size.places, word = sizeof(int32_t);
+    struct attn_queue_list *const lists[] = { &q->free, &q->added, &q->waiting,
+                                              &q->seated, &q->ended };
+    for (int i = 0; i < (int)(sizeof lists / sizeof *lists); i++)
+        lists[i]->at = attn_take(at, n, word);
+    q->prefix = attn_take(at, q->prefixes, sizeof *q->prefix);
+    for (int64_t i = 0; i < q->prefixes && at->used >= 0; i++) {
+        int32_t *tokens = attn_take(at, q->positions, word);
+        if (at->base)
+            q->prefix[i].tokens = tokens;
+    }
+    q->place = attn_take(at, n, sizeof *q->place);
+    for (int64_t i = 0; i < n && at->used >= 0; i++) {
+        struct attn_place p = { 0 };
+        queue_lay_out_place(q, &p, at);
+        if (at->base)
+            q->place[i] = p;
+    }
+}
+
+ATTN_API void attn_queue_lay_out(struct attn_queue *q, struct attn_memory *at)
+{
+    const struct attn_model *m = q->model;
+    const int64_t word = sizeof(int32_t);
+    queue_size(q);
+    queue_calls(q);
+    const int64_t slots = q->slots, n = q->size.places;
+    int64_t sources = q->encode_rows;
+    int64_t rows = q->prompt_rows + slots;
+    if (queue_orders(q->o))
+        q->order = attn_take(at, m->target_vocab, word);
+    queue_lay_out_caches(q, at);
+    queue_lay_out_places(q, at);
+    if (m->kind == ATTN_ENCODER_DECODER && m->input_width > 0)
+        q->source_input = attn_take(at, sources, m->input_width * 4);
+    else if (m->kind == ATTN_ENCODER_DECODER)
+        q->source_ids = attn_take(at, sources, word);
+    q->source_start = attn_take(at, q->calls + 1, word);
+    q->source_rows_of = attn_take(at, n, word);
+    q->ids = attn_take(at, rows, word);
+    q->start = attn_take(at, slots + 1, word);
+    q->past = attn_take(at, slots, word);
+    q->select = attn_take(at, slots, word);
+    q->source = attn_take(at, slots, word);
+    q->parents = attn_take(at, slots, word);
+    q->scratch = attn_take(at, slots * (q->positions / ATTN_PAGE + 3), word);
+    q->tokens = attn_take(at, q->positions + 1, word);
+    q->logits = attn_take(at, slots, m->target_vocab * (int64_t)sizeof(float));
+    if (at->used < 0)
+        return;
+    const int64_t parts = attn_parts(q->o->parallel);
+    int64_t arena = m->arena_bytes(rows, slots, parts);
+    if (m->kind == ATTN_ENCODER_DECODER)
+        arena = attn_max(arena, m->arena_bytes(sources, q->calls, parts));
+    q->arena = attn_take(at, arena, 1);
+}
+
+ATTN_API int64_t attn_queue_bytes(const struct attn_model *m,
+                                  const struct attn_search_options *o,
+                                  const struct attn_queue_size *size)
 {
     struct attn_memory at;
-    struct attn_search_state s = { 0 };
-    s.model = m;
-    s.o = o;
-    s.sentences = sentences;
-    s.source_rows = source_rows;
-    s.longest = longest;
+    struct attn_queue q = { 0 };
     int wrong = attn_check_choice(m, o);
     if (wrong == 0)
         wrong = search_rules(o);
     if (wrong == 0)
-        wrong = search_sizes(&s);
+        wrong = queue_sizes(size, o);
     if (wrong)
         return wrong;
+    q.model = m;
+    q.o = o;
+    q.size = *size;
     attn_memory_open(&at, NULL);
-    attn_search_lay_out(&s, &at);
-    if (s.limit < 1 || o->prefix_n > s.limit)
+    attn_queue_lay_out(&q, &at);
+    if (q.limit < 1 || o->prefix_n > q.limit)
         return ATTN_ERROR_LENGTH;
     if (at.used < 0)
         return ATTN_ERROR_COUNT;
@@ -6522,12 +7097,11 @@ ATTN_API int64_t attn_score_most(const struct attn_model *m)
     return ATTN_SCORE_PAIRS;
 }
 
-/* Returns the size of a cache: as many pages as the rows of all pairs need. A
- * window needs fewer per pair, so each pair has those of the longest one. */
+/* Returns the size of a cache: as many pages as the rows of all pairs need. */
 static struct attn_cache_size score_cache(const struct score *s, int which)
 {
     const struct attn_score_request *r = s->r;
-    int64_t longest = 0, pages = 0, windows = 0;
+    int64_t longest = 0, pages = 0;
 
     for (int64_t i = 0; i < r->pairs; i++) {
         int64_t rows = r->pair[i].source_n;
@@ -6536,14 +7110,11 @@ static struct attn_cache_size score_cache(const struct score *s, int which)
         longest = attn_max(longest, rows);
         pages += (rows + ATTN_PAGE - 1) / ATTN_PAGE;
     }
-    for (int64_t c = 0; c < r->model->caches; c++)
-        windows += r->model->cache[c].window > 0;
-    const int64_t most = (longest + ATTN_PAGE - 1) / ATTN_PAGE;
     return (struct attn_cache_size){
         .which = which,
         .slots = r->pairs,
         .length = longest,
-        .spare = windows > 0 ? 0 : pages - most * r->pairs,
+        .pages = pages,
         .rows = which == ATTN_SELF ? s->rows : 0,
     };
 }
@@ -8175,7 +8746,12 @@ struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
     int64_t beam, nbest, end_token;
     int64_t max_input, max_output; /* maximum lengths; 0: the model's limit */
     float alpha, patience;
-    bool scores;
+    bool scores, unordered;
+    int64_t batch, prompt_rows;   /* answers at a time; tokens of new lines that
+                                   * are read in a call */
+    int64_t memory, prefix_cache; /* MiB of keys and values of answers, and of
+                                   * beginnings of lines; -1: a part of the
+                                   * machine's memory */
     struct attn_process process;   /* some numbers; -1: not given */
     struct attn_sampling sampling; /* a temperature of -1: not given */
 };
@@ -8324,6 +8900,13 @@ static int64_t line_read(const struct attn_lines *l, char *to, int64_t most)
     return read(STDIN_FILENO, to, (size_t)most);
 }
 
+/* True if reading would not block. */
+static bool line_ready(const struct attn_lines *l)
+{
+    struct pollfd in = { STDIN_FILENO, POLLIN, 0 };
+    return !l->read && poll(&in, 1, 0) == 1;
+}
+
 /* Reads input once and appends it to the buffer. */
 static void line_fill(struct attn_lines *l)
 {
@@ -8387,7 +8970,7 @@ ATTN_API int attn_next_line(struct attn_lines *l, int wait, const char **text,
             l->number++;
             return LINE_LONG;
         }
-        if (!wait)
+        if (!wait && !line_ready(l))
             return LINE_WAIT;
         line_fill(l);
     }
@@ -9137,6 +9720,16 @@ static const struct program_option program_option[] = {
       0, 1, 0, "draw from the fewest tokens with this probability" },
     { "Sampling", "--min-p", "X", OPTION_REAL, 35, AT(set.sampling.min_p),
       0, 1, 0, "draw from tokens X times as probable as the best" },
+    { "Batch", "--batch", "N", OPTION_WHOLE, 1, AT(set.batch),
+      1, 1024, 32, "lines that are answered at the same time" },
+    { "Batch", "--prompt-rows", "N", OPTION_WHOLE, 1, AT(set.prompt_rows),
+      1, 2147483647, 512, "tokens of new lines read between two steps" },
+    { "Batch", "--memory", "MIB", OPTION_WHOLE, 1, AT(set.memory),
+      1, 2147483647, -1, "MiB for keys and values; default: half of all" },
+    { "Batch", "--prefix-cache", "MIB", OPTION_WHOLE, 1, AT(set.prefix_cache),
+      0, 2147483647, -1, "MiB for beginnings of lines; default: 1/16 of all" },
+    { "Batch", "--unordered", NULL, OPTION_FLAG, 1, AT(set.unordered),
+      0, 0, 0, "print answers as they end, after line numbers" },
     { "General", "--seed", "N", OPTION_WHOLE, 35, AT(seed),
       0, 2147483647, 1, "seed of all random numbers" },
     { "General", "--threads", "N", OPTION_WHOLE, 39, AT(threads),
@@ -9249,7 +9842,11 @@ ATTN_API void shard_words(struct program *p)
         program_fail(p, 2, "--resume is for --shard=I/N; 1/1 is one shard");
     if (!p->shard)
         return;
-    if (!attn_shard_place(p->shard, &r->which, &r->shards, p->why))
+    if (p->set.unordered)
+        program_fail(p, 2,
+                     "--shard keeps the order of the lines: leave out "
+                     "--unordered");
+    else if (!attn_shard_place(p->shard, &r->which, &r->shards, p->why))
         program_fail(p, 2, "%s", p->why);
     else if (!p->output || attn_descriptor(p->output) >= 0)
         program_fail(p, 2,
@@ -9930,8 +10527,8 @@ static void program_open_lines(struct program *p)
         program_fail(p, 5, "out of memory");
 }
 
-/* program_generate.c: answers each line with a search, whose settings come from
- * the spec and the options. All lines of a batch are searched together. */
+/* program_generate.c: the search for answers, whose settings come from the spec
+ * and the options; lines as questions, and their answers. */
 
 static struct { /* static, because only files for generation need it */
     struct attn_search_options o;
@@ -10066,49 +10663,6 @@ static void print_answer(struct program *p, const struct attn_hypothesis *h,
         fprintf(to, i > 0 ? " %d" : "%d", (int)h->tokens[i]);
 }
 
-/* Searches for answers to the parts that are questions. Sets asks[i] if part i
- * is a question, and writes out[] and found[] for the questions in order. On
- * failure, prints a message and returns 0. */
-static int program_find(struct program *p, int *asks, int64_t *found,
-                        struct attn_hypothesis *out)
-{
-    int64_t longest = 0, n = 0;
-    int32_t start[PROGRAM_PARTS + 1];
-
-    start[0] = 0;
-    for (int64_t i = 0; i < p->parts; i++) {
-        const int64_t rows = p->start[i + 1] - p->start[i];
-        asks[i] = !p->bad[i] && attn_search_asks(p->m, &search.o, rows);
-        if (asks[i]) {
-            n++;
-            start[n] = p->start[i + 1];
-            longest = attn_max(longest, rows);
-        }
-    }
-    if (n == 0)
-        return 1;
-    const int64_t bytes = attn_search_bytes(p->m, &search.o, n, start[n],
-                                            longest);
-    if (!program_grow(p, &p->work, bytes))
-        return 0;
-    const struct attn_search_request request = {
-        .model = p->m,
-        .bound = p->bound.at,
-        .o = &search.o,
-        .sentences = n,
-        .ids = p->m->input_width > 0 ? NULL : p->items.at,
-        .input = p->m->input_width > 0 ? p->items.at : NULL,
-        .start = start,
-        .memory = p->work.at,
-        .bytes = bytes,
-    };
-    const int wrong = (int)attn_search(&request, out, found);
-    if (wrong == 0)
-        return 1;
-    program_fail(p, 70, "internal error: the search failed");
-    return 0;
-}
-
 /* Prints the `found` answers to part i. */
 static void print_answers(struct program *p, int64_t i,
                           const struct attn_hypothesis *h, int64_t found)
@@ -10118,7 +10672,7 @@ static void print_answers(struct program *p, int64_t i,
         program_refuse(p, p->last[i]);
     }
     for (int64_t k = 0; k < found; k++) {
-        if (p->set.nbest > 0)
+        if (p->set.nbest > 0 || p->set.unordered)
             printf("%lld\t", (long long)p->last[i]);
         if (p->set.scores)
             printf("%.7g\t", (double)h[k].score);
@@ -10127,29 +10681,6 @@ static void print_answers(struct program *p, int64_t i,
     }
     if (found <= 0 && p->set.nbest <= 0)
         putchar('\n');
-}
-
-/* Prints the answers to the parts of a batch, each a line or a block of
- * lines. */
-static void program_answer(struct program *p)
-{
-    const int64_t results = search.o.results;
-    int64_t found[PROGRAM_PARTS], k = 0;
-    int asks[PROGRAM_PARTS];
-    struct attn_hypothesis *out = program_grow(p, &p->found,
-                                               PROGRAM_PARTS * results
-                                                   * (int64_t)sizeof *out);
-
-    if (!out || !program_find(p, asks, found, out))
-        return;
-    for (int64_t i = 0; i < p->parts; i++) {
-        print_answers(p, i, out + k * results, asks[i] ? found[k] : 0);
-        if (!asks[i])
-            continue;
-        search.fewer += found[k] >= 0 && found[k] < results;
-        k++;
-    }
-    search.answered += p->parts;
 }
 
 /* Called after the last line. */
@@ -10163,7 +10694,7 @@ static void program_finish(struct program *p)
                      (long long)search.answered, (long long)search.o.beam);
 }
 
-/* program_parts.c: collects lines into parts, and answers them in batches. */
+/* program_parts.c: collects lines into parts. */
 
 static int64_t read_numbers(struct program *p, const char *line, int64_t bytes,
                             float *x)
@@ -10259,8 +10790,9 @@ static void program_take(struct program *p, const char *line, int64_t bytes,
         program_end_part(p);
 }
 
-/* Reads up to `most` parts. Returns 0 at the end of the input. */
-static int program_read(struct program *p, int64_t most)
+/* Reads up to `most` parts. `wait`: waits for the first. Returns 0 if there is
+ * none. */
+static int program_read(struct program *p, int64_t most, int wait)
 {
     const char *text = NULL;
     int64_t n = 0;
@@ -10276,7 +10808,8 @@ static int program_read(struct program *p, int64_t most)
             break;
         if (p->parts > 0 && shard_block_ends(p))
             break;
-        state = program_line(p, p->parts == 0 || open || most == 3, &text, &n);
+        state = program_line(p, (wait && p->parts == 0) || open || most == 3,
+                             &text, &n);
         if (state == LINE_WAIT || state == LINE_END)
             break;
         program_take(p, text, n, state == LINE_LONG);
@@ -10287,28 +10820,258 @@ static int program_read(struct program *p, int64_t most)
     return p->parts > 0 && p->status <= 3;
 }
 
-static void program_run(struct program *p)
-{
-    int64_t most = p->m->kind == ATTN_ATTENTION ? 3 : PROGRAM_PARTS;
+/* program_queue.c: answers lines, or blocks of lines, by a queue
+ * (runtime/search/queue.h): a line takes the place of one whose answer has
+ * ended. Answers are printed in the order of the lines, unless --unordered is
+ * given. */
 
-    p->width = p->m->input_width > 0 ? p->m->input_width : 1;
+enum {
+    QUEUE_LINES = 1024
+}; /* maximum lines read whose answer is not printed */
+
+struct queue_line {   /* a part that was read */
+    int64_t number;   /* of its last line */
+    int bad, done;    /* rejected, with the message in `kept`; answered */
+    int64_t found;    /* answers, or ATTN_ERROR_FINITE */
+    struct room kept; /* [found] answers, then their tokens */
+};
+
+static struct {
+    struct attn_queue q;
+    struct attn_queue_size size;
+    int64_t first, next; /* the first line that is not printed, and the next to
+                          * be read; line i is line[i % QUEUE_LINES] */
+    int64_t line_of[2048]; /* of each place */
+    int pending;           /* the last line waits until the queue takes it */
+    struct queue_line line[QUEUE_LINES];
+} queue;
+
+static struct queue_line *queue_line(int64_t i)
+{
+    return &queue.line[i % QUEUE_LINES];
+}
+
+/* ---- memory ---- */
+
+/* Returns the pages of keys and values in `mib` MiB. If none is given: those in
+ * this part of the machine's memory; for ranks, which have to have the same
+ * limits whatever their machines are, `otherwise`. */
+static int64_t queue_pages(const struct program *p, int64_t mib, int64_t part,
+                           int64_t otherwise)
+{
+    const int64_t page = attn_cache_page_bytes(p->m, ATTN_SELF);
+    const int64_t all = sysconf(_SC_PHYS_PAGES) / part * sysconf(_SC_PAGESIZE);
+
+    if (mib < 0 && p->m->fixed_ranks > 1)
+        return otherwise;
+    return attn_min((mib < 0 ? all : mib << 20) / attn_max(page, 1), INT32_MAX);
+}
+
+/* Limits the pages of answers to those of --memory; by default to no fewer than
+ * any line needs. */
+static int64_t queue_answer_pages(const struct program *p)
+{
+    const int64_t one = (p->m->max_target + ATTN_PAGE - 1) / ATTN_PAGE
+                      * search.o.beam;
+    const int64_t all = queue.size.seats * one;
+    const int64_t pages = queue_pages(p, p->set.memory, 2, all);
+
+    return attn_min(attn_max(pages, p->set.memory < 0 ? one : 1), all);
+}
+
+static int64_t queue_seats(const struct program *p)
+{
+    return p->set.batch;
+}
+
+static void queue_start(struct program *p)
+{
+    const int64_t seats = queue_seats(p);
+
+    queue.size = (struct attn_queue_size){
+        .seats = seats,
+        .places = p->m->kind == ATTN_ENCODER_DECODER ? 2 * seats : seats,
+        .longest = attn_search_source(p->m),
+        .call = p->set.prompt_rows,
+    };
+    queue.size.pages = queue_answer_pages(p);
+    queue.size.prefix_pages = queue_pages(p, p->set.prefix_cache, 16, 0);
+    const int64_t bytes = attn_queue_bytes(p->m, &search.o, &queue.size);
+    const struct attn_queue_request r = {
+        .model = p->m,
+        .bound = p->bound.at,
+        .o = &search.o,
+        .size = queue.size,
+        .bytes = bytes,
+        .memory = program_grow(p, &p->work, bytes),
+    };
+    if (p->status == 0 && attn_queue_open(&queue.q, &r) != 0)
+        program_fail(p, 70, "internal error: the search failed");
+}
+
+/* ---- lines ---- */
+
+/* Copies the answers of a place to its line. */
+static void queue_keep(struct program *p, int64_t place)
+{
+    const struct attn_beam *b = &queue.q.place[place].beam;
+    struct queue_line *line = queue_line(queue.line_of[place]);
+    const int64_t head = b->found * (int64_t)sizeof *b->best;
+    int64_t tokens = 0, at = 0;
+
+    for (int64_t i = 0; i < b->found; i++)
+        tokens += b->best[i].n;
+    line->done = 1;
+    line->found = b->found;
+    if (b->found <= 0 || !program_grow(p, &line->kept, head + tokens * 4))
+        return;
+    struct attn_hypothesis *h = line->kept.at;
+    int32_t *ids = (int32_t *)(h + b->found);
+    for (int64_t i = 0; i < b->found; i++) {
+        h[i] = b->best[i];
+        h[i].tokens = ids + at;
+        memcpy(ids + at, b->best[i].tokens, (size_t)b->best[i].n * 4);
+        at += b->best[i].n;
+    }
+}
+
+/* Makes a line one that has no answers, because of p->why. */
+static void queue_reject(struct program *p, struct queue_line *line)
+{
+    const int64_t bytes = (int64_t)strlen(p->why) + 1;
+
+    line->bad = 1;
+    line->done = 1;
+    if (program_grow(p, &line->kept, bytes))
+        memcpy(line->kept.at, p->why, (size_t)bytes);
+}
+
+/* Adds the part that was read to the queue. Returns 0 if it has to wait. */
+static int queue_ask(struct program *p, struct queue_line *line)
+{
+    const char *items = p->items.at;
+    const struct attn_queue_source s = {
+        .ids = p->m->input_width > 0 ? NULL : (const void *)items,
+        .input = p->m->input_width > 0 ? (const void *)items : NULL,
+        .rows = p->start[1],
+    };
+    if (!attn_queue_takes(&queue.q, attn_min(s.rows, queue.q.size.longest)))
+        return 0;
+    const int64_t place = attn_queue_add(&queue.q, &s);
+    if (place >= 0) {
+        queue.line_of[place] = queue.next - 1;
+    } else if (place == ATTN_ERROR_ROOM) {
+        program_wrong(p,
+                      "the keys and values of this line and its answer may "
+                      "need more memory than --memory=%lld: give more, or "
+                      "limit the answer by --max-output=N",
+                      (long long)p->set.memory);
+        program_refuse(p, line->number);
+        queue_reject(p, line);
+    } else {
+        program_fail(p, 70, "internal error: the search failed");
+    }
+    return 1;
+}
+
+/* Takes the part that was read as a line. */
+static void queue_take_line(struct program *p)
+{
+    struct queue_line *line = queue_line(queue.next);
+
+    queue.next++;
+    line->number = p->last[0];
+    line->bad = 0;
+    line->done = 0;
+    line->found = 0;
+    if (p->bad[0])
+        queue_reject(p, line);
+    else
+        queue.pending = !queue_ask(p, line);
+}
+
+/* Reads lines while there is room, up to the end of a block of --shard. Waits
+ * for input only if no line is left to answer. Returns 0 at its end. */
+static int queue_read(struct program *p)
+{
+    if (queue.pending)
+        queue.pending = !queue_ask(p, queue_line(queue.next - 1));
+    while (!queue.pending && queue.next - queue.first < QUEUE_LINES
+           && p->status <= 3) {
+        const int idle = queue.next == queue.first;
+        if (!idle && shard_block_ends(p))
+            break;
+        if (!program_read(p, 1, idle))
+            return !idle;
+        queue_take_line(p);
+    }
+    return p->status <= 3;
+}
+
+/* ---- answers ---- */
+
+static void queue_print_line(struct program *p, struct queue_line *line)
+{
+    p->bad[0] = line->bad;
+    p->last[0] = line->number;
+    print_answers(p, 0, line->bad ? NULL : line->kept.at, line->found);
+    if (!line->bad)
+        search.fewer += line->found > 0 && line->found < search.o.results;
+    search.answered++;
+}
+
+/* Prints the lines that are done, in their order. */
+static void queue_print(struct program *p)
+{
+    const int64_t before = search.answered;
+
+    while (queue.first < queue.next && queue_line(queue.first)->done
+           && p->status <= 3) {
+        queue_print_line(p, queue_line(queue.first));
+        queue.first++;
+    }
+    if (search.answered == before || p->status > 3)
+        return;
+    program_flush(p, stdout);
+}
+
+static void queue_work(struct program *p)
+{
+    const int wrong = attn_queue_round(&queue.q);
+    int64_t place = attn_queue_take(&queue.q);
+
+    while (place >= 0) {
+        queue_keep(p, place);
+        attn_queue_free(&queue.q, place);
+        place = attn_queue_take(&queue.q);
+    }
+    if (wrong)
+        program_fail(p, 70, "internal error: the search failed");
+}
+
+static void program_lines(struct program *p)
+{
+    p->width = attn_max(p->m->input_width, 1);
     program_open_lines(p);
     if (p->status == 0)
         program_prepare(p);
     if (p->status == 0)
         shard_start(p);
+    if (p->status == 0)
+        queue_start(p);
     if (p->status != 0)
         return;
-    while (p->status == 0 || p->status == 3) {
-        if (!program_read(p, most))
-            break;
-        program_answer(p);
-        if (p->status <= 3)
-            program_flush(p, stdout);
-        shard_answered(p);
+    while (p->status <= 3 && queue_read(p)) {
+        queue_work(p);
+        queue_print(p);
+        if (queue.first == queue.next)
+            shard_answered(p);
     }
     shard_end(p);
     program_finish(p);
+    for (int64_t i = 0; i < QUEUE_LINES; i++)
+        free(queue.line[i].kept.at);
+    memset(&queue, 0, sizeof queue);
 }
 
 /* program_score.c: --score. Each line is an input, a tab, and an output. The
@@ -10963,7 +11726,7 @@ static void program_answers(struct program *p)
     else if (p->use == ATTN_FOR_SCORE)
         program_scores(p);
     else
-        program_run(p);
+        program_lines(p);
 }
 
 /* program_words.c: parses the command line according to the rows of

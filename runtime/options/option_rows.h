@@ -125,8 +125,11 @@ OPTION(LINES, Batch, Int, "--prompt-rows", "N",
     Settings, prompt_rows, 1, MOST, 512,
     "tokens of new lines read between two steps")
 OPTION(LINES, Batch, Int, "--memory", "MIB",
-    Settings, memory, 1, MOST, 0,
+    Settings, memory, 1, MOST, -1,
     "MiB for keys and values; default: half of all")
+OPTION(LINES, Batch, Int, "--prefix-cache", "MIB",
+    Settings, prefix_cache, 0, MOST, -1,
+    "MiB for beginnings of lines; default: 1/16 of all")
 OPTION(LINES, Batch, Flag, "--unordered", NULL,
     Settings, unordered, 0, 0, 0,
     "print answers as they end, after line numbers")

@@ -27,9 +27,11 @@ struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
     int64_t max_input, max_output; /* maximum lengths; 0: the model's limit */
     float alpha, patience;
     bool scores, unordered;
-    int64_t batch, prompt_rows; /* answers at a time; tokens of new lines that
-                                 * are read in a call */
-    int64_t memory; /* MiB of keys and values; 0: half of the machine's */
+    int64_t batch, prompt_rows;   /* answers at a time; tokens of new lines that
+                                   * are read in a call */
+    int64_t memory, prefix_cache; /* MiB of keys and values of answers, and of
+                                   * beginnings of lines; -1: a part of the
+                                   * machine's memory */
 #if ATTN_HAS_SEARCH
     struct attn_process process;   /* some numbers; -1: not given */
     struct attn_sampling sampling; /* a temperature of -1: not given */

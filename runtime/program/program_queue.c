@@ -17,6 +17,7 @@ struct queue_line {   /* a part that was read */
 static struct {
     struct attn_queue q;
     struct attn_queue_size size;
+    struct room memory;  /* of the queue; p->work is the tokenizer's, too */
     int64_t first, next; /* the first line that is not printed, and the next to
                           * be read; line i is line[i % QUEUE_LINES] */
     int64_t line_of[2048]; /* of each place */
@@ -31,40 +32,30 @@ static struct queue_line *queue_line(int64_t i)
 
 /* ---- memory ---- */
 
-static int64_t queue_need(struct program *p, int64_t pages)
+/* Returns the pages of keys and values in `mib` MiB. If none is given: those in
+ * this part of the machine's memory; for ranks, which have to have the same
+ * limits whatever their machines are, `otherwise`. */
+static int64_t queue_pages(const struct program *p, int64_t mib, int64_t part,
+                           int64_t otherwise)
 {
-    struct attn_queue_size size = queue.size;
-    size.pages = pages;
-    return attn_queue_bytes(p->m, &search.o, &size);
+    const int64_t page = attn_cache_page_bytes(p->m, ATTN_SELF);
+    const int64_t all = sysconf(_SC_PHYS_PAGES) / part * sysconf(_SC_PAGESIZE);
+
+    if (mib < 0 && p->m->fixed_ranks > 1)
+        return otherwise;
+    return attn_min((mib < 0 ? all : mib << 20) / attn_max(page, 1), INT32_MAX);
 }
 
-/* Returns the number of pages of an answer of the maximum length. */
-static int64_t queue_most_pages(const struct program *p)
+/* Limits the pages of answers to those of --memory; by default to no fewer than
+ * any line needs. */
+static int64_t queue_answer_pages(const struct program *p)
 {
-    return (p->m->max_target + ATTN_PAGE - 1) / ATTN_PAGE * search.o.beam;
-}
+    const int64_t one = (p->m->max_target + ATTN_PAGE - 1) / ATTN_PAGE
+                      * search.o.beam;
+    const int64_t all = queue.size.seats * one;
+    const int64_t pages = queue_pages(p, p->set.memory, 2, all);
 
-/* Limits the pages of keys and values to those of --memory, by default of half
- * of the machine's, but then to no fewer than any line needs. Ranks have to
- * have the same limit, whatever their machines. */
-static void queue_limit(struct program *p)
-{
-    const int64_t half = sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
-    const int64_t most = p->set.memory > 0 ? p->set.memory << 20 : half;
-    const int64_t one = queue_most_pages(p), rest = queue_need(p, 1);
-    int64_t low = 1, high = queue.size.seats * one;
-
-    if ((p->set.memory == 0 && p->m->fixed_ranks > 1)
-        || queue_need(p, high) - rest <= most)
-        return;
-    while (low < high) { /* the most pages that fit */
-        const int64_t pages = (low + high + 1) / 2;
-        if (queue_need(p, pages) - rest <= most)
-            low = pages;
-        else
-            high = pages - 1;
-    }
-    queue.size.pages = p->set.memory > 0 ? low : attn_max(low, one);
+    return attn_min(attn_max(pages, p->set.memory < 0 ? one : 1), all);
 }
 
 static int64_t queue_seats(const struct program *p)
@@ -78,7 +69,7 @@ static int64_t queue_seats(const struct program *p)
     return p->set.batch;
 }
 
-static void queue_open(struct program *p)
+static void queue_start(struct program *p)
 {
     const int64_t seats = queue_seats(p);
 
@@ -88,14 +79,16 @@ static void queue_open(struct program *p)
         .longest = attn_search_source(p->m),
         .call = p->set.prompt_rows,
     };
-    queue_limit(p);
+    queue.size.pages = queue_answer_pages(p);
+    queue.size.prefix_pages = queue_pages(p, p->set.prefix_cache, 16, 0);
+    const int64_t bytes = attn_queue_bytes(p->m, &search.o, &queue.size);
     const struct attn_queue_request r = {
         .model = p->m,
         .bound = p->bound.at,
         .o = &search.o,
         .size = queue.size,
-        .bytes = queue_need(p, queue.size.pages),
-        .memory = program_grow(p, &p->work, queue_need(p, queue.size.pages)),
+        .bytes = bytes,
+        .memory = program_grow(p, &queue.memory, bytes),
     };
     if (p->status == 0 && attn_queue_open(&queue.q, &r) != 0)
         program_fail(p, 70, "internal error: the search failed");
@@ -132,7 +125,8 @@ static void queue_reject(struct program *p, struct queue_line *line)
 {
     const int64_t bytes = (int64_t)strlen(p->why) + 1;
 
-    line->bad = line->done = 1;
+    line->bad = 1;
+    line->done = 1;
     if (program_grow(p, &line->kept, bytes))
         memcpy(line->kept.at, p->why, (size_t)bytes);
 }
@@ -172,7 +166,8 @@ static void queue_take_line(struct program *p)
 
     queue.next++;
     line->number = p->last[0];
-    line->bad = line->done = 0;
+    line->bad = 0;
+    line->done = 0;
     line->found = 0;
     if (p->bad[0])
         queue_reject(p, line);
@@ -247,18 +242,19 @@ static void queue_refuse(struct program *p, int wrong)
         program_refuse(p, line->number);
         queue_reject(p, line);
     }
-    queue_open(p);
+    queue_start(p);
 }
 #endif
 
 static void queue_work(struct program *p)
 {
     const int wrong = attn_queue_round(&queue.q);
-    int64_t place;
+    int64_t place = attn_queue_take(&queue.q);
 
-    while ((place = attn_queue_take(&queue.q)) >= 0) {
+    while (place >= 0) {
         queue_keep(p, place);
         attn_queue_free(&queue.q, place);
+        place = attn_queue_take(&queue.q);
     }
 #if ATTN_HAS_FIXED
     if (wrong == ATTN_ERROR_FIXED) {
@@ -279,7 +275,7 @@ static void program_lines(struct program *p)
     if (p->status == 0)
         shard_start(p);
     if (p->status == 0)
-        queue_open(p);
+        queue_start(p);
     if (p->status != 0)
         return;
     while (p->status <= 3 && queue_read(p)) {
@@ -292,5 +288,6 @@ static void program_lines(struct program *p)
     program_finish(p);
     for (int64_t i = 0; i < QUEUE_LINES; i++)
         free(queue.line[i].kept.at);
+    free(queue.memory.at);
     memset(&queue, 0, sizeof queue);
 }

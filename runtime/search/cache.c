@@ -143,6 +143,29 @@ ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
     }
 }
 
+ATTN_API int64_t attn_cache_page_bytes(const struct attn_model *m,
+                                       int64_t which)
+{
+    int64_t floats = 0;
+    for (int64_t i = 0; i < m->caches; i++)
+        if (m->cache[i].of == which)
+            floats += m->cache[i].page_floats;
+    return floats * (int64_t)sizeof(float);
+}
+
+ATTN_API int64_t attn_cache_begun(const struct attn_cache *c, int64_t slot,
+                                  int64_t length)
+{
+    for (int64_t i = 0; i < c->groups; i++) {
+        const struct attn_cache_group *g = &c->group[i];
+        if (g->is.states > 0 && length < c->length[slot])
+            return 0;
+        if (attn_cache_first(&g->is, length) < g->first[slot])
+            return 0;
+    }
+    return length;
+}
+
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m)
 {
     int64_t rows = CACHE_MOST_ROWS;
@@ -314,7 +337,7 @@ ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to)
 /* Reorders the slots of one group. `length` has the new length of each slot. */
 static void cache_reorder_group(struct attn_cache *c,
                                 struct attn_cache_group *g,
-                                const int32_t *parent, int64_t n,
+                                const int32_t *parent, int64_t n, int64_t of,
                                 const int32_t *length, int32_t *scratch)
 {
     int32_t *first = scratch + n * c->width;
@@ -322,8 +345,7 @@ static void cache_reorder_group(struct attn_cache *c,
         first[i] = g->first[parent[i]];
         cache_read_again(c, g, parent[i], scratch + i * c->width);
     }
-    for (int64_t i = 0; i < c->slots; i++) { /* so that no page in use is
-                                                freed */
+    for (int64_t i = 0; i < of; i++) { /* so that no page in use is freed */
         int64_t pages = cache_pages_of(c->length[i]);
         for (int64_t q = g->first[i]; q < pages; q++)
             cache_drop_page(g, g->table[i * c->width + q]);
@@ -338,14 +360,14 @@ static void cache_reorder_group(struct attn_cache *c,
 }
 
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
-                                 int64_t n, int32_t *scratch)
+                                 int64_t n, int64_t of, int32_t *scratch)
 {
     int32_t *length = scratch + n * (c->width + 1);
     for (int64_t i = 0; i < n; i++)
         length[i] = c->length[parent[i]];
     for (int64_t i = 0; i < c->groups; i++)
-        cache_reorder_group(c, &c->group[i], parent, n, length, scratch);
-    for (int64_t i = 0; i < c->slots; i++) {
+        cache_reorder_group(c, &c->group[i], parent, n, of, length, scratch);
+    for (int64_t i = 0; i < of; i++) {
         c->length[i] = 0;
         if (i < n)
             c->length[i] = length[i];

@@ -43,6 +43,22 @@ ATTN_API struct attn_place *attn_queue_seat(const struct attn_queue *q,
     return &q->place[q->seated.at[i]];
 }
 
+ATTN_API int32_t attn_queue_token(const struct attn_place *p, int64_t h,
+                                  int64_t j)
+{
+    if (p->o.start >= 0) {
+        if (j == 0)
+            return p->o.start;
+        j--;
+    }
+    if (p->prompt) {
+        if (j < p->rows)
+            return p->prompt[j];
+        j -= p->rows;
+    }
+    return p->beam.tokens[h * p->beam.width + j];
+}
+
 static int queue_encodes(const struct attn_queue *q)
 {
     return q->model->kind == ATTN_ENCODER_DECODER;
@@ -70,6 +86,8 @@ ATTN_API int attn_queue_open(struct attn_queue *q,
     attn_queue_lay_out(q, &at);
     q->batch.parallel = r->o->parallel;
     q->source_start[0] = 0;
+    for (int64_t i = 0; i < q->prefixes; i++)
+        q->prefix[i].n = 0;
     for (int64_t i = 0; i < q->size.places; i++)
         queue_push(&q->free, i);
     return 0;
@@ -126,7 +144,11 @@ static int queue_begin(const struct attn_queue *q, struct attn_place *p,
     b->o = o;
     b->room = (2 + o->ends_count) * o->beam;
     b->limit = attn_search_limit(q->model, o, rows, lead);
-    b->open = b->found = b->listed = b->recorded = b->top_ended = 0;
+    b->open = 0;
+    b->found = 0;
+    b->listed = 0;
+    b->recorded = 0;
+    b->top_ended = 0;
     for (int64_t r = 0; r < q->o->results; r++)
         b->best[r].tokens = b->answers + r * b->width;
     p->pages = 0;
@@ -277,7 +299,7 @@ ATTN_API int attn_queue_admit(struct attn_queue *q)
 ATTN_API void attn_queue_leave(struct attn_queue *q, int64_t stay)
 {
     int64_t i = 0;
-    attn_cache_reorder(&q->self, q->parents, stay, q->scratch);
+    attn_cache_reorder(&q->self, q->parents, stay, q->slots, q->scratch);
     while (i < q->seated.n) {
         const struct attn_place *p = attn_queue_seat(q, i);
         if (p->beam.open > 0) {
@@ -309,8 +331,8 @@ static int64_t queue_all_but(struct attn_queue *q, int64_t place)
     int64_t slot = 0, stay = 0;
     for (int64_t i = 0; i < q->seated.n; i++)
         for (int64_t h = 0; h < attn_queue_seat(q, i)->beam.open; h++) {
-            if (q->seated.at[i] != place)
-                q->parents[stay++] = (int32_t)slot;
+            q->parents[stay] = (int32_t)slot;
+            stay += q->seated.at[i] != place;
             slot++;
         }
     return stay;
@@ -321,7 +343,8 @@ ATTN_API void attn_queue_drop(struct attn_queue *q, int64_t place)
     struct attn_beam *b = &q->place[place].beam;
     const int64_t waits = queue_find(&q->waiting, place);
     const int64_t stay = queue_all_but(q, place);
-    b->open = b->found = 0;
+    b->open = 0;
+    b->found = 0;
     if (waits >= 0) {
         queue_remove(&q->waiting, waits);
         if (queue_encodes(q))

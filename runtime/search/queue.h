@@ -15,6 +15,16 @@ struct attn_queue_size {
     int64_t call;    /* maximum rows of sources, or of prompts, in one call; a
                       * source is never divided; 0: no limit */
     int64_t pages;   /* maximum pages of the self cache; 0: no limit */
+    int64_t prefix_pages; /* further pages, for prompts that were read and with
+                           * which others may begin; 0: none are kept */
+};
+
+enum { ATTN_PREFIXES = 64 }; /* maximum prompts that are kept */
+
+struct attn_prefix { /* a prompt that was read, in a slot of its own */
+    int32_t *tokens;
+    int64_t n;    /* 0: none */
+    int64_t used; /* time of the last use */
 };
 
 struct attn_place { /* a source and the search of its answers */
@@ -46,7 +56,10 @@ struct attn_queue {
                                        * encode, of prompts per call of
                                        * decode */
     int64_t width;                    /* items in a row of a source */
-    int64_t reserved; /* pages that the sources in seats may need */
+    int64_t reserved;           /* pages that the sources in seats may need */
+    struct attn_prefix *prefix; /* [prefixes], in the slots after `slots` */
+    int64_t prefixes, prefix_pages; /* maximum number; pages in use */
+    int64_t time;                   /* number of uses of prefixes */
     struct attn_cache self, cross;
     struct attn_place *place; /* [places] */
     /* A place is in one of these lists. To be encoded, sources are copied, one
@@ -130,6 +143,10 @@ ATTN_API void attn_queue_drop(struct attn_queue *q, int64_t place);
 /* Returns the source in seat i. */
 ATTN_API struct attn_place *attn_queue_seat(const struct attn_queue *q,
                                             int64_t i);
+/* Returns token j of the decoder's input for hypothesis h: the tokens before
+ * the answer, then the answer. */
+ATTN_API int32_t attn_queue_token(const struct attn_place *p, int64_t h,
+                                  int64_t j);
 /* Gives free seats to the sources that have waited longest, and encodes those
  * that were added if none waits. Returns 0 or an error. */
 ATTN_API int attn_queue_admit(struct attn_queue *q);
@@ -142,5 +159,21 @@ ATTN_API void attn_queue_leave(struct attn_queue *q, int64_t stay);
 /* Computes a token of each open answer, and parts of the prompts of those that
  * begin. Returns 0 or an error, after which the queue is of no more use. */
 ATTN_API int attn_queue_round(struct attn_queue *q);
+
+/* ---- prefixes.c ---- */
+
+/* Fills an empty slot with the rows of a prompt that was kept, as many as the
+ * first `n` tokens of a source have in common with it. Returns their number. */
+ATTN_API int64_t attn_prefix_take(struct attn_queue *q,
+                                  const struct attn_place *p, int64_t slot,
+                                  int64_t n);
+/* Keeps the rows of a slot, which are those of the first tokens of a source, in
+ * place of those that were not used for the longest time. */
+ATTN_API void attn_prefix_keep(struct attn_queue *q, const struct attn_place *p,
+                               int64_t slot);
+/* True if a source in a seat before seat i, whose prompt is not read yet,
+ * begins with a page of the same tokens more than `have`. */
+ATTN_API int attn_prefix_comes(const struct attn_queue *q, int64_t i,
+                               int64_t have);
 
 #endif

@@ -9,23 +9,6 @@
 
 /* ---- rows ---- */
 
-/* Returns token j of the decoder's input for a hypothesis: the tokens before
- * the answer, then the answer. */
-static int32_t queue_token(const struct attn_place *p, int64_t h, int64_t j)
-{
-    if (p->o.start >= 0) {
-        if (j == 0)
-            return p->o.start;
-        j--;
-    }
-    if (p->prompt) {
-        if (j < p->rows)
-            return p->prompt[j];
-        j -= p->rows;
-    }
-    return p->beam.tokens[h * p->beam.width + j];
-}
-
 /* Returns the number of tokens of the open hypothesis in a slot that are not
  * yet in the cache. */
 static int64_t queue_unread(const struct attn_queue *q,
@@ -46,7 +29,7 @@ static int queue_add_rows(struct attn_queue *q, int64_t i, int64_t h,
     q->past[slot] = (int32_t)past;
     q->source[slot] = q->seated.at[i];
     for (int64_t j = 0; j < n; j++)
-        q->ids[row + j] = queue_token(attn_queue_seat(q, i), h, past + j);
+        q->ids[row + j] = attn_queue_token(attn_queue_seat(q, i), h, past + j);
     b->rows += n;
     b->sequences = slot + 1;
     q->start[slot + 1] = (int32_t)b->rows;
@@ -133,6 +116,21 @@ static int queue_fill_fixed(struct attn_queue *q)
 }
 #endif
 
+/* Lets the prompt in seat i, which is not read, begin with rows that were kept.
+ * Returns 0 if it has to wait for more that another one is reading. */
+static int queue_begins(struct attn_queue *q, int64_t i, int64_t slot)
+{
+    const struct attn_place *p = attn_queue_seat(q, i);
+    if (q->prefixes == 0 || q->self.length[slot] > 0)
+        return 1;
+    const int64_t most = queue_unread(q, p, slot) - 1;
+    int64_t have = attn_prefix_take(q, p, slot, most);
+    if (!attn_prefix_comes(q, i, have))
+        return 1;
+    attn_cache_release(&q->self, slot);
+    return 0;
+}
+
 /* Fills the batch with the unread tokens of all open hypotheses, and selects
  * the last row of each that then has none. Prompts share the rows of a call:
  * what is left is read in the next rounds. */
@@ -147,10 +145,12 @@ static int queue_fill(struct attn_queue *q)
     for (int64_t i = 0; i < q->seated.n; i++) {
         struct attn_place *p = attn_queue_seat(q, i);
         for (int64_t h = 0; h < p->beam.open; h++) {
+            const int prompt = queue_unread(q, p, slot) > 1;
+            const int waits = prompt && !queue_begins(q, i, slot);
             const int64_t unread = queue_unread(q, p, slot);
             int64_t n = attn_min(unread, most);
-            if (unread > 1) {
-                n = attn_min(n, left);
+            if (prompt) {
+                n = waits ? 0 : attn_min(n, left);
                 left -= n;
             }
             if (queue_add_rows(q, i, h, slot, n) < 0)
@@ -163,11 +163,25 @@ static int queue_fill(struct attn_queue *q)
     return 0;
 }
 
+/* Keeps the prompts that were read completely in this round. */
+static void queue_keep_prompts(struct attn_queue *q)
+{
+    int64_t slot = 0;
+    for (int64_t i = 0; i < q->seated.n && q->prefixes > 0; i++) {
+        const struct attn_place *p = attn_queue_seat(q, i);
+        if (p->chosen && p->beam.length == p->o.prefix_n)
+            attn_prefix_keep(q, p, slot);
+        slot += p->beam.open;
+    }
+}
+
 /* Computes the logits of the selected rows. */
 static int queue_compute(struct attn_queue *q)
 {
     struct attn_batch *b = &q->batch;
-    b->sequences = b->rows = b->selected = 0;
+    b->sequences = 0;
+    b->rows = 0;
+    b->selected = 0;
     b->start = q->start;
     b->ids = q->ids;
     b->past = q->past;
@@ -182,6 +196,8 @@ static int queue_compute(struct attn_queue *q)
     int wrong = queue_fill(q);
     if (wrong == 0)
         wrong = attn_enter(q->model, q->bound, b, q->arena, 1);
+    if (wrong == 0)
+        queue_keep_prompts(q);
 #if ATTN_HAS_FIXED
     if (wrong == 0 && b->selected == 0 && q->model->fixed_target > 0)
         queue_go_back(q);
@@ -198,7 +214,7 @@ static void queue_process(const struct attn_queue *q,
     const struct attn_beam *b = &p->beam;
     const int64_t lead = attn_search_lead(q->model, &p->o, p->rows);
     for (int64_t j = 0; j < lead + b->length; j++)
-        q->tokens[j] = queue_token(p, h, j);
+        q->tokens[j] = attn_queue_token(p, h, j);
     const struct attn_process_row row = {
         &p->o,     logits, q->model->target_vocab,
         q->tokens, lead,   lead + b->length,

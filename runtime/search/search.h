@@ -37,6 +37,15 @@ ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
  * last row reads. */
 ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
                                   int64_t length);
+/* Returns the bytes of a page of each cache of ATTN_SELF or ATTN_CROSS. */
+ATTN_API int64_t attn_cache_page_bytes(const struct attn_model *m,
+                                       int64_t which);
+/* Returns `length` if another sequence can begin with so many positions of a
+ * slot, else 0: if a window has freed pages that it needs, or if these are not
+ * all positions and there are recurrent layers, whose states are those after
+ * the last one. */
+ATTN_API int64_t attn_cache_begun(const struct attn_cache *c, int64_t slot,
+                                  int64_t length);
 /* Returns the maximum rows of a sequence per call, so that windows can free
  * pages between calls. */
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
@@ -57,9 +66,10 @@ ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot,
 /* Makes slot `to` a copy of slot `from`; they share pages. */
 ATTN_API void attn_cache_fork(struct attn_cache *c, int64_t from, int64_t to);
 /* Makes slot i a copy of the former slot parent[i], for all i in 0 .. n - 1 at
- * once. Later slots become empty. Copies only tables. */
+ * once. The other slots before `of` become empty; the parents are before
+ * `of`, too. Copies only tables. */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
-                                 int64_t n,
+                                 int64_t n, int64_t of,
                                  int32_t *scratch /* [n*(width+2)] */);
 
 /* ---- math.c ---- */

@@ -98,7 +98,8 @@ static int queue_sizes(const struct attn_queue_size *n,
         return ATTN_ERROR_COUNT;
     if (n->seats < 0 || n->seats > n->places)
         return ATTN_ERROR_COUNT;
-    if (n->rows < 0 || n->rows > ATTN_MOST || n->call < 0 || n->pages < 0)
+    if (n->rows < 0 || n->rows > ATTN_MOST || n->call < 0 || n->pages < 0
+        || n->prefix_pages < 0)
         return ATTN_ERROR_COUNT;
     return n->longest < 0 || n->longest > ATTN_MOST ? ATTN_ERROR_COUNT : 0;
 }
@@ -154,6 +155,9 @@ static void queue_size(struct attn_queue *q)
     n->rows = n->rows > 0 ? attn_min(n->rows, most) : most;
     q->width = attn_max(m->input_width, 1);
     q->slots = attn_max(n->seats * q->o->beam, fixed);
+    if (m->kind != ATTN_DECODER || fixed > 0)
+        n->prefix_pages = 0; /* a source's rows depend on all of its tokens */
+    q->prefixes = n->prefix_pages > 0 ? ATTN_PREFIXES : 0;
     q->calls = attn_max(n->seats, fixed);
     q->limit = attn_search_limit(m, q->o, n->longest, 0);
     q->positions = attn_min(attn_search_lead(m, q->o, n->longest) + q->limit
@@ -190,9 +194,12 @@ static void queue_lay_out_caches(struct attn_queue *q, struct attn_memory *at)
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
     struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
 
-    self.slots = q->slots;
+    self.slots = q->slots + q->prefixes;
     self.length = q->positions;
-    self.pages = n->pages;
+    self.pages = n->pages > 0
+                   ? n->pages
+                   : q->slots * ((q->positions + ATTN_PAGE - 1) / ATTN_PAGE);
+    self.pages += n->prefix_pages;
     self.rows = attn_cache_rows(q->model);
     attn_cache_take(&q->self, q->model, &self, at);
     cross.slots = n->places + q->calls;
@@ -232,6 +239,12 @@ static void queue_lay_out_places(struct attn_queue *q, struct attn_memory *at)
                                               &q->seated, &q->ended };
     for (int i = 0; i < (int)(sizeof lists / sizeof *lists); i++)
         lists[i]->at = attn_take(at, n, word);
+    q->prefix = attn_take(at, q->prefixes, sizeof *q->prefix);
+    for (int64_t i = 0; i < q->prefixes && at->used >= 0; i++) {
+        int32_t *tokens = attn_take(at, q->positions, word);
+        if (at->base)
+            q->prefix[i].tokens = tokens;
+    }
     q->place = attn_take(at, n, sizeof *q->place);
     for (int64_t i = 0; i < n && at->used >= 0; i++) {
         struct attn_place p = { 0 };

@@ -107,7 +107,7 @@ static void fork(struct attn_cache *c, Naive *naive, uint32_t *state)
         naive->length[i] = old->length[parent[i]];
         memcpy(naive->token[i], old->token[parent[i]], sizeof naive->token[i]);
     }
-    attn_cache_reorder(c, parent, n, scratch);
+    attn_cache_reorder(c, parent, n, Slots, scratch);
     free(old);
 }
 
@@ -183,11 +183,11 @@ static void test_copies(void **unused)
     struct attn_cache_group *g = &c.group[0];
     assert_int_equal(attn_cache_grow(&c, 0, 20), 0);
     int32_t page = g->table[0];
-    attn_cache_reorder(&c, one, 1, scratch);
+    attn_cache_reorder(&c, one, 1, 2, scratch);
     assert_int_equal(attn_cache_grow(&c, 0, 1), 0);
     assert_int_equal(g->table[0], page);
 
-    attn_cache_reorder(&c, one, 2, scratch);
+    attn_cache_reorder(&c, one, 2, 2, scratch);
     assert_int_equal(g->table[c.width], page);
     for (int64_t i = 0; i < g->is.page_floats; i++)
         g->pool[page * g->is.page_floats + i] = 1.0f;

@@ -19,6 +19,7 @@ typedef struct {
     struct attn_search_options o; /* of the queue */
     struct attn_search_options own[Sources];
     int64_t rows[Sources], source_of[2 * Sources];
+    int apart; /* first tokens of sources: 0: all begin alike */
     int ended[Sources], dropped[Sources];
     void *memory;
 } Test;
@@ -31,7 +32,7 @@ static uint32_t random_below(uint32_t *state, uint32_t n)
 
 static const int32_t *source_ids(const Test *t, int64_t i)
 {
-    return t->ids + i * 7; /* sources overlap */
+    return t->ids + i % 3 * t->apart;
 }
 
 /* Makes a model, and sources with options of their own. */
@@ -178,14 +179,15 @@ static void answer_all(Test *t, uint32_t *s, int drops)
         assert_true(t->q.seated.n <= size->seats);
         if (size->pages > 0)
             assert_true(t->q.self.group[0].pages - t->q.self.group[0].free_count
-                        <= size->pages);
+                        <= size->pages + size->prefix_pages);
         take_ended(t);
     }
     for (int i = 0; i < Sources; i++)
         assert_true(t->ended[i]);
     for (int i = 0; i < t->q.self.groups; i++)
-        assert_int_equal(t->q.self.group[i].free_count,
-                         t->q.self.group[i].pages);
+        assert_true(t->q.self.group[i].free_count + t->q.prefix_pages
+                    >= t->q.self.group[i].pages);
+    assert_true(t->q.prefix_pages <= size->prefix_pages);
     for (int i = 0; i < t->q.cross.groups; i++)
         assert_int_equal(t->q.cross.group[i].free_count,
                          t->q.cross.group[i].pages);
@@ -198,15 +200,18 @@ static void test_each_is_alone(void **unused)
     for (uint32_t seed = 0; seed < 200; seed++) {
         uint32_t s = seed * 2654435761u + 1;
         test_make(t, &s, seed);
+        t->apart = (int)random_below(&s, 3) * 200;
         const int64_t seats = 1 + random_below(&s, 6);
-        test_open(t, &(struct attn_queue_size){
-                         .seats = seats,
-                         .places = seats + random_below(&s, 7),
-                         .longest = Longest,
-                         .call = random_below(&s, 3) ? 1 + random_below(&s, 90)
-                                                     : 0,
-                         .pages = random_below(&s, 2) ? 3 * Beam : 0,
-                     });
+        test_open(
+            t,
+            &(struct attn_queue_size){
+                .seats = seats,
+                .places = seats + random_below(&s, 7),
+                .longest = Longest,
+                .call = random_below(&s, 3) ? 1 + random_below(&s, 90) : 0,
+                .pages = random_below(&s, 2) ? 3 * Beam : 0,
+                .prefix_pages = random_below(&s, 2) ? random_below(&s, 12) : 0,
+            });
         answer_all(t, &s, seed % 4 == 0);
         free(t->memory);
     }
@@ -273,6 +278,41 @@ static void test_calls(void **unused)
     free(t);
 }
 
+/* Tests that of prompts that begin alike only the rest is read, also if they
+ * come at the same time. */
+static void test_prefixes(void **unused)
+{
+    (void)unused;
+    enum { Prompt = 140 };
+    Test *t = calloc(1, sizeof *t);
+    uint32_t s = 1;
+    int64_t rows = 0;
+    test_make(t, &s, 2);
+    t->f.nan_every = 0;
+    test_open(t, &(struct attn_queue_size){ .seats = 4,
+                                            .places = 4,
+                                            .longest = Longest,
+                                            .prefix_pages = 6 });
+    for (int i = 0; i < 4; i++) {
+        t->rows[i] = Prompt + i;
+        t->own[i] = t->o;
+        t->own[i].max_output = 1;
+        const struct attn_queue_source a = source(t, i);
+        t->source_of[i] = i;
+        assert_int_equal(attn_queue_add(&t->q, &a), i);
+    }
+    while (attn_queue_busy(&t->q)) {
+        assert_int_equal(attn_queue_round(&t->q), 0);
+        rows += t->q.batch.rows;
+        take_ended(t);
+    }
+    /* with the start token; the model keeps no states, so all but the new
+     * tokens are shared */
+    assert_int_equal(rows, Prompt + 1 + 1 + 2 + 3);
+    free(t->memory);
+    free(t);
+}
+
 static void test_refusals(void **unused)
 {
     (void)unused;
@@ -317,9 +357,8 @@ static void test_refusals(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_is_alone),
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_each_is_alone), cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_calls),         cmocka_unit_test(test_prefixes),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
