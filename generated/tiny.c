@@ -2857,7 +2857,7 @@ struct attn_queue {
                                        * decode */
     int64_t width;                    /* items in a row of a source */
     int64_t reserved;           /* pages that the sources in seats may need */
-    struct attn_prefix *prefix; /* [prefixes], in slots `slots` .. */
+    struct attn_prefix *prefix; /* [prefixes], in the slots after `slots` */
     int64_t prefixes, prefix_pages; /* maximum number; pages in use */
     int64_t time;                   /* number of uses of prefixes */
     struct attn_cache self, cross;
@@ -3656,8 +3656,8 @@ static void cache_reorder_group(struct attn_cache *c,
 }
 
 /* Makes slot i a copy of the former slot parent[i], for all i in 0 .. n - 1 at
- * once. Slots n .. of - 1 become empty; the parents are before `of`. Copies
- * only tables. */
+ * once. The other slots before `of` become empty; the parents are before
+ * `of`, too. Copies only tables. */
 ATTN_API void attn_cache_reorder(struct attn_cache *c, const int32_t *parent,
                                  int64_t n, int64_t of, int32_t *scratch)
 {
@@ -4405,6 +4405,24 @@ ATTN_API struct attn_place *attn_queue_seat(const struct attn_queue *q,
     return &q->place[q->seated.at[i]];
 }
 
+/* Returns token j of the decoder's input for hypothesis h: the tokens before
+ * the answer, then the answer. */
+ATTN_API int32_t attn_queue_token(const struct attn_place *p, int64_t h,
+                                  int64_t j)
+{
+    if (p->o.start >= 0) {
+        if (j == 0)
+            return p->o.start;
+        j--;
+    }
+    if (p->prompt) {
+        if (j < p->rows)
+            return p->prompt[j];
+        j -= p->rows;
+    }
+    return p->beam.tokens[h * p->beam.width + j];
+}
+
 static int queue_encodes(const struct attn_queue *q)
 {
     return q->model->kind == ATTN_ENCODER_DECODER;
@@ -4452,10 +4470,11 @@ ATTN_API int attn_queue_takes(const struct attn_queue *q, int64_t rows)
                    <= q->encode_rows);
 }
 
-/* Copies the rows of a source to `to`, after zeros for the learned rows.
- * Returns 0 or an error. */
+/* Copies the rows of a source: a decoder's to its prompt, others to row `at` of
+ * the sources of a call, after zeros for the learned rows. Returns 0 or an
+ * error. */
 static int queue_copy(struct attn_queue *q, const struct attn_queue_source *s,
-                      int64_t rows, int64_t at, int32_t *ids)
+                      int64_t rows, int64_t at, int32_t *prompt)
 {
     const struct attn_model *m = q->model;
     const int64_t width = m->input_width;
@@ -4474,7 +4493,8 @@ static int queue_copy(struct attn_queue *q, const struct attn_queue_source *s,
                                      m->kind == ATTN_DECODER ? m->target_vocab
                                                              : m->source_vocab);
     if (wrong == 0 && rows > 0)
-        memcpy(ids, s->ids, (size_t)rows * sizeof *ids);
+        memcpy(prompt ? prompt : q->source_ids + at, s->ids,
+               (size_t)rows * sizeof *prompt);
     return wrong;
 }
 
@@ -4542,8 +4562,7 @@ ATTN_API int64_t attn_queue_add(struct attn_queue *q,
         return ATTN_ERROR_ROOM;
     wrong = queue_begin(q, p, rows);
     if (wrong == 0)
-        wrong = queue_copy(q, s, rows, at,
-                           p->prompt ? p->prompt : q->source_ids + at);
+        wrong = queue_copy(q, s, rows, at, p->prompt);
     if (wrong)
         return wrong;
     queue_remove(&q->free, 0);
@@ -4675,24 +4694,6 @@ ATTN_API int attn_queue_busy(const struct attn_queue *q)
  * Their logits are ignored. */
 
 /* ---- rows ---- */
-
-/* Returns token j of the decoder's input for hypothesis h: the tokens before
- * the answer, then the answer. */
-ATTN_API int32_t attn_queue_token(const struct attn_place *p, int64_t h,
-                                  int64_t j)
-{
-    if (p->o.start >= 0) {
-        if (j == 0)
-            return p->o.start;
-        j--;
-    }
-    if (p->prompt) {
-        if (j < p->rows)
-            return p->prompt[j];
-        j -= p->rows;
-    }
-    return p->beam.tokens[h * p->beam.width + j];
-}
 
 /* Returns the number of tokens of the open hypothesis in a slot that are not
  * yet in the cache. */
@@ -10839,6 +10840,7 @@ struct queue_line {   /* a part that was read */
 static struct {
     struct attn_queue q;
     struct attn_queue_size size;
+    struct room memory;  /* of the queue; p->work is the tokenizer's, too */
     int64_t first, next; /* the first line that is not printed, and the next to
                           * be read; line i is line[i % QUEUE_LINES] */
     int64_t line_of[2048]; /* of each place */
@@ -10903,7 +10905,7 @@ static void queue_start(struct program *p)
         .o = &search.o,
         .size = queue.size,
         .bytes = bytes,
-        .memory = program_grow(p, &p->work, bytes),
+        .memory = program_grow(p, &queue.memory, bytes),
     };
     if (p->status == 0 && attn_queue_open(&queue.q, &r) != 0)
         program_fail(p, 70, "internal error: the search failed");
@@ -11071,6 +11073,7 @@ static void program_lines(struct program *p)
     program_finish(p);
     for (int64_t i = 0; i < QUEUE_LINES; i++)
         free(queue.line[i].kept.at);
+    free(queue.memory.at);
     memset(&queue, 0, sizeof queue);
 }
 

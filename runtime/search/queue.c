@@ -104,10 +104,11 @@ ATTN_API int attn_queue_takes(const struct attn_queue *q, int64_t rows)
                    <= q->encode_rows);
 }
 
-/* Copies the rows of a source to `to`, after zeros for the learned rows.
- * Returns 0 or an error. */
+/* Copies the rows of a source: a decoder's to its prompt, others to row `at` of
+ * the sources of a call, after zeros for the learned rows. Returns 0 or an
+ * error. */
 static int queue_copy(struct attn_queue *q, const struct attn_queue_source *s,
-                      int64_t rows, int64_t at, int32_t *ids)
+                      int64_t rows, int64_t at, int32_t *prompt)
 {
     const struct attn_model *m = q->model;
     const int64_t width = m->input_width;
@@ -126,7 +127,8 @@ static int queue_copy(struct attn_queue *q, const struct attn_queue_source *s,
                                      m->kind == ATTN_DECODER ? m->target_vocab
                                                              : m->source_vocab);
     if (wrong == 0 && rows > 0)
-        memcpy(ids, s->ids, (size_t)rows * sizeof *ids);
+        memcpy(prompt ? prompt : q->source_ids + at, s->ids,
+               (size_t)rows * sizeof *prompt);
     return wrong;
 }
 
@@ -191,8 +193,7 @@ ATTN_API int64_t attn_queue_add(struct attn_queue *q,
         return ATTN_ERROR_ROOM;
     wrong = queue_begin(q, p, rows);
     if (wrong == 0)
-        wrong = queue_copy(q, s, rows, at,
-                           p->prompt ? p->prompt : q->source_ids + at);
+        wrong = queue_copy(q, s, rows, at, p->prompt);
     if (wrong)
         return wrong;
     queue_remove(&q->free, 0);
