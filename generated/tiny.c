@@ -3290,7 +3290,8 @@ ATTN_API int attn_any_above(const float *x, int64_t n, float least)
  * pages early, but enough for efficient products. */
 enum { CACHE_LEAST_ROWS = 128, CACHE_MOST_ROWS = 512 };
 
-static int64_t cache_pages_of(int64_t length)
+/* Returns the pages that hold so many positions. */
+ATTN_API int64_t attn_cache_pages(int64_t length)
 {
     return (length + ATTN_PAGE - 1) / ATTN_PAGE;
 }
@@ -3310,13 +3311,13 @@ ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
 static int64_t cache_slot_pages(const struct attn_cache_layout *is,
                                 const struct attn_cache_size *size)
 {
-    int64_t all = cache_pages_of(size->length);
+    int64_t all = attn_cache_pages(size->length);
     if (is->window == 0 || size->rows == 0)
         return all;
     if (is->window > size->length || size->rows > size->length)
         return all;
     /* + 1 because the first position may be the last of its page */
-    return attn_min(all, cache_pages_of(is->window + size->rows - 1) + 1);
+    return attn_min(all, attn_cache_pages(is->window + size->rows - 1) + 1);
 }
 
 static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
@@ -3326,7 +3327,7 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
     const int64_t word = sizeof(int32_t);
     memset(c, 0, sizeof *c);
     c->slots = size->slots;
-    c->width = cache_pages_of(size->length);
+    c->width = attn_cache_pages(size->length);
     c->length = attn_take(memory, c->slots, word);
     for (int64_t i = 0; i < m->caches; i++) {
         struct attn_cache_group *g = &c->group[c->groups];
@@ -3356,7 +3357,7 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
     if (size->slots < 0 || size->length < 0 || size->slots > INT32_MAX
         || size->length > INT32_MAX || size->pages < 0 || size->rows < 0)
         return -1;
-    if (size->slots * cache_pages_of(size->length) > INT32_MAX)
+    if (size->slots * attn_cache_pages(size->length) > INT32_MAX)
         return -1; /* a table entry is an int32_t */
     attn_memory_open(&memory, NULL);
     cache_lay_out(&c, m, size, &memory);
@@ -3527,8 +3528,8 @@ static void cache_plan_growth(struct cache_growth *w,
     int64_t length = c->length[slot];
     w->table = g->table + slot * c->width;
     w->first = attn_max(g->first[slot], attn_cache_first(&g->is, length));
-    w->have = cache_pages_of(length);
-    w->want = cache_pages_of(length + rows);
+    w->have = attn_cache_pages(length);
+    w->want = attn_cache_pages(length + rows);
     w->used = length % ATTN_PAGE;
     w->copies = w->used > 0 && rows > 0 && g->refs[w->table[w->have - 1]] > 1;
 }
@@ -3568,7 +3569,7 @@ static void cache_grow_group(const struct cache_growth *w,
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
 {
     struct cache_growth w;
-    if (cache_pages_of(c->length[slot] + rows) > c->width)
+    if (attn_cache_pages(c->length[slot] + rows) > c->width)
         return -1;
     for (int64_t i = 0; i < c->groups; i++) {
         cache_plan_growth(&w, c, &c->group[i], slot, rows);
@@ -3587,7 +3588,8 @@ ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
  * part of the last growth and the row before it. */
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot, int64_t length)
 {
-    int64_t n = cache_pages_of(c->length[slot]), keep = cache_pages_of(length);
+    int64_t n = attn_cache_pages(c->length[slot]),
+            keep = attn_cache_pages(length);
     for (int64_t i = 0; i < c->groups; i++) {
         struct attn_cache_group *g = &c->group[i];
         for (int64_t q = attn_max(g->first[slot], keep); q < n; q++)
@@ -3609,7 +3611,7 @@ static void cache_read_again(const struct attn_cache *c,
                              struct attn_cache_group *g, int64_t slot,
                              int32_t *table)
 {
-    int64_t n = cache_pages_of(c->length[slot]);
+    int64_t n = attn_cache_pages(c->length[slot]);
     for (int64_t q = g->first[slot]; q < n; q++) {
         table[q] = g->table[slot * c->width + q];
         g->refs[table[q]]++;
@@ -3642,13 +3644,13 @@ static void cache_reorder_group(struct attn_cache *c,
         cache_read_again(c, g, parent[i], scratch + i * c->width);
     }
     for (int64_t i = 0; i < of; i++) { /* so that no page in use is freed */
-        int64_t pages = cache_pages_of(c->length[i]);
+        int64_t pages = attn_cache_pages(c->length[i]);
         for (int64_t q = g->first[i]; q < pages; q++)
             cache_drop_page(g, g->table[i * c->width + q]);
         g->first[i] = 0;
     }
     for (int64_t i = 0; i < n; i++) {
-        int64_t pages = cache_pages_of(length[i]);
+        int64_t pages = attn_cache_pages(length[i]);
         for (int64_t q = first[i]; q < pages; q++)
             g->table[i * c->width + q] = scratch[i * c->width + q];
         g->first[i] = first[i];
@@ -4524,6 +4526,11 @@ static int queue_begin(const struct attn_queue *q, struct attn_place *p,
         return 0;
     if (b->limit < 1 || forced > b->limit)
         return ATTN_ERROR_LENGTH;
+    const int64_t positions = attn_queue_positions(q, o, rows);
+    p->pages = o->beam * attn_cache_pages(positions);
+    if (b->limit > b->width || positions > q->positions
+        || (q->size.pages > 0 && p->pages > q->size.pages))
+        return ATTN_ERROR_ROOM;
     b->length = forced;
     b->sum[0] = 0.0f;
     if (forced > 0)
@@ -4532,11 +4539,7 @@ static int queue_begin(const struct attn_queue *q, struct attn_place *p,
         attn_beam_record(b, 0, -1, 0.0f);
     else
         b->open = 1;
-    const int64_t positions = attn_queue_positions(q, o, rows);
-    if (b->limit > b->width || positions > q->positions)
-        return ATTN_ERROR_ROOM;
-    p->pages = o->beam * ((positions + ATTN_PAGE - 1) / ATTN_PAGE);
-    return q->size.pages > 0 && p->pages > q->size.pages ? ATTN_ERROR_ROOM : 0;
+    return 0;
 }
 
 /* Adds a source, which is copied. Returns its place, or an error:
@@ -4546,6 +4549,8 @@ ATTN_API int64_t attn_queue_add(struct attn_queue *q,
                                 const struct attn_queue_source *s)
 {
     int64_t rows = s->rows, at = q->source_start[q->added.n];
+    if (rows < 0)
+        return ATTN_ERROR_COUNT;
     if (q->free.n == 0)
         return ATTN_ERROR_ROOM;
     const int64_t place = q->free.at[0];
@@ -4622,7 +4627,8 @@ static int queue_encode(struct attn_queue *q)
     return 0;
 }
 
-/* Gives free seats to the sources that have waited longest. */
+/* Gives free seats to the sources that have waited longest, and encodes those
+ * that were added if none waits. Returns 0 or an error. */
 ATTN_API int attn_queue_admit(struct attn_queue *q)
 {
     while (q->seated.n < q->size.seats) {
@@ -4916,11 +4922,6 @@ ATTN_API int attn_queue_round(struct attn_queue *q)
 /* Shorter beginnings are not worth a page of their own. */
 enum { PREFIX_LEAST = 16 };
 
-static int64_t prefix_page_count(int64_t n)
-{
-    return (n + ATTN_PAGE - 1) / ATTN_PAGE;
-}
-
 /* Returns the number of tokens, up to n, that a prefix and a source have in
  * common. */
 static int64_t prefix_common(const struct attn_prefix *x,
@@ -4965,7 +4966,7 @@ static int64_t prefix_drop(struct attn_queue *q)
         if (q->prefix[i].n > 0
             && (oldest < 0 || q->prefix[i].used < q->prefix[oldest].used))
             oldest = i;
-    q->prefix_pages -= prefix_page_count(q->prefix[oldest].n);
+    q->prefix_pages -= attn_cache_pages(q->prefix[oldest].n);
     q->prefix[oldest].n = 0;
     attn_cache_release(&q->self, q->slots + oldest);
     return oldest;
@@ -4974,7 +4975,7 @@ static int64_t prefix_drop(struct attn_queue *q)
 ATTN_API void attn_prefix_keep(struct attn_queue *q, const struct attn_place *p,
                                int64_t slot)
 {
-    const int64_t n = q->self.length[slot], pages = prefix_page_count(n);
+    const int64_t n = q->self.length[slot], pages = attn_cache_pages(n);
     int64_t to = -1;
     if (n < ATTN_PAGE || pages > q->size.prefix_pages)
         return;
@@ -6248,15 +6249,14 @@ static void queue_lay_out_caches(struct attn_queue *q, struct attn_memory *at)
 {
     const struct attn_queue_size *n = &q->size;
     const int64_t keys = n->longest + q->model->class_token;
-    const int64_t most = (keys + ATTN_PAGE - 1) / ATTN_PAGE;
+    const int64_t most = attn_cache_pages(keys);
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
     struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
 
     self.slots = q->slots + q->prefixes;
     self.length = q->positions;
-    self.pages = n->pages > 0
-                   ? n->pages
-                   : q->slots * ((q->positions + ATTN_PAGE - 1) / ATTN_PAGE);
+    self.pages = n->pages > 0 ? n->pages
+                              : q->slots * attn_cache_pages(q->positions);
     self.pages += n->prefix_pages;
     self.rows = attn_cache_rows(q->model);
     attn_cache_take(&q->self, q->model, &self, at);
@@ -7109,7 +7109,7 @@ static struct attn_cache_size score_cache(const struct score *s, int which)
         if (which == ATTN_SELF)
             rows = attn_min(score_rows(r, &r->pair[i]), r->model->max_target);
         longest = attn_max(longest, rows);
-        pages += (rows + ATTN_PAGE - 1) / ATTN_PAGE;
+        pages += attn_cache_pages(rows);
     }
     return (struct attn_cache_size){
         .which = which,
@@ -10855,30 +10855,39 @@ static struct queue_line *queue_line(int64_t i)
 
 /* ---- memory ---- */
 
-/* Returns the pages of keys and values in `mib` MiB. If none is given: those in
- * this part of the machine's memory; for ranks, which have to have the same
- * limits whatever their machines are, `otherwise`. */
-static int64_t queue_pages(const struct program *p, int64_t mib, int64_t part,
-                           int64_t otherwise)
+/* Returns the bytes that `mib` MiB are, by default this part of the machine's
+ * memory. */
+static int64_t queue_bytes(int64_t mib, int64_t part)
 {
-    const int64_t page = attn_cache_page_bytes(p->m, ATTN_SELF);
-    const int64_t all = sysconf(_SC_PHYS_PAGES) / part * sysconf(_SC_PAGESIZE);
-
-    if (mib < 0 && p->m->fixed_ranks > 1)
-        return otherwise;
-    return attn_min((mib < 0 ? all : mib << 20) / attn_max(page, 1), INT32_MAX);
+    return mib < 0 ? sysconf(_SC_PHYS_PAGES) / part * sysconf(_SC_PAGESIZE)
+                   : mib << 20;
 }
 
-/* Limits the pages of answers to those of --memory; by default to no fewer than
- * any line needs. */
-static int64_t queue_answer_pages(const struct program *p)
+/* Returns how often `pages` pages of a cache fit into so many bytes. */
+static int64_t queue_fits(const struct program *p, int64_t which, int64_t pages,
+                          int64_t bytes)
 {
-    const int64_t one = (p->m->max_target + ATTN_PAGE - 1) / ATTN_PAGE
-                      * search.o.beam;
-    const int64_t all = queue.size.seats * one;
-    const int64_t pages = queue_pages(p, p->set.memory, 2, all);
+    const int64_t page = attn_cache_page_bytes(p->m, which);
+    return attn_min(bytes / attn_max(page * pages, 1), INT32_MAX);
+}
 
-    return attn_min(attn_max(pages, p->set.memory < 0 ? one : 1), all);
+/* Limits the places and the pages of answers to those in --memory, of which an
+ * encoder's rows get half; by default to no fewer than any line needs. */
+static void queue_limit(const struct program *p, struct attn_queue_size *n)
+{
+    const int encodes = p->m->kind == ATTN_ENCODER_DECODER;
+    const int64_t bytes = queue_bytes(p->set.memory, 2) / (1 + encodes);
+    const int64_t one = attn_cache_pages(p->m->max_target) * search.o.beam;
+    const int64_t source = attn_cache_pages(p->m->max_source);
+    const int64_t least = p->set.memory < 0 ? one : 1;
+
+    if (encodes)
+        n->places = attn_max(attn_min(n->places,
+                                      queue_fits(p, ATTN_CROSS, source, bytes)),
+                             1);
+    n->seats = attn_min(n->seats, n->places);
+    n->pages = attn_min(attn_max(queue_fits(p, ATTN_SELF, 1, bytes), least),
+                        n->seats * one);
 }
 
 static int64_t queue_seats(const struct program *p)
@@ -10896,8 +10905,13 @@ static void queue_start(struct program *p)
         .longest = attn_search_source(p->m),
         .call = p->set.prompt_rows,
     };
-    queue.size.pages = queue_answer_pages(p);
-    queue.size.prefix_pages = queue_pages(p, p->set.prefix_cache, 16, 0);
+    /* ranks need the same limits, whatever memory their machines have */
+    if (p->set.memory >= 0 || p->m->fixed_ranks < 2)
+        queue_limit(p, &queue.size);
+    if (p->set.prefix_cache >= 0 || p->m->fixed_ranks < 2)
+        queue.size.prefix_pages = queue_fits(p, ATTN_SELF, 1,
+                                             queue_bytes(p->set.prefix_cache,
+                                                         16));
     const int64_t bytes = attn_queue_bytes(p->m, &search.o, &queue.size);
     const struct attn_queue_request r = {
         .model = p->m,

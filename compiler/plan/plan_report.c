@@ -67,11 +67,8 @@ static int64_t call_rows(const Plan *p, Entry entry)
 /* Returns the bytes per page of a cache, for all layers. */
 static int64_t page_bytes(const Plan *p, int of)
 {
-    int64_t floats = 0;
-    for (int c = 0; c < p->g->caches; c++)
-        if (p->cache[c].of == of)
-            floats += p->cache[c].page_floats;
-    return floats * (int64_t)sizeof(float);
+    const struct attn_model m = plan_counted(p);
+    return attn_cache_page_bytes(&m, of);
 }
 
 /* Returns the bytes of a cache for `slots` sequences of `length` positions. */

@@ -88,9 +88,6 @@ struct program {
     int64_t n;     /* number of items in this batch so far */
     int64_t parts; /* number of complete parts in this batch */
     int64_t ended; /* number of complete parts in all batches */
-#if ATTN_HAS_FIXED
-    int64_t beam; /* sequences that decode each part; 0: one */
-#endif
     int32_t start[PROGRAM_PARTS + 1]; /* first row of each part */
     int bad[PROGRAM_PARTS];           /* [parts]: rejected, so not answered */
     int64_t last[PROGRAM_PARTS];      /* [parts]: number of the last line */

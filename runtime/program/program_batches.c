@@ -15,9 +15,7 @@ static void program_run(struct program *p)
         return;
 #if ATTN_HAS_FIXED
     if (p->m->kind != ATTN_ATTENTION && p->m->fixed_batch > 0)
-        most = attn_max(attn_min(most,
-                                 p->m->fixed_batch / attn_max(p->beam, 1)),
-                        1);
+        most = attn_min(most, p->m->fixed_batch);
 #endif
     while (p->status == 0 || p->status == 3) {
         if (!program_read(p, most, 1))

@@ -77,9 +77,6 @@ static void program_prepare(struct program *p)
     options_of_spec(&search.o);
     attn_settings_apply(&p->set, spec_states_beam, p->seed, &search.o);
     search.o.parallel = p->parallel;
-#if ATTN_HAS_FIXED
-    p->beam = search.o.beam;
-#endif
     program_suppress(p);
     if (p->set.prefix && p->status == 0) {
         search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,

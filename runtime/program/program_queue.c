@@ -32,30 +32,39 @@ static struct queue_line *queue_line(int64_t i)
 
 /* ---- memory ---- */
 
-/* Returns the pages of keys and values in `mib` MiB. If none is given: those in
- * this part of the machine's memory; for ranks, which have to have the same
- * limits whatever their machines are, `otherwise`. */
-static int64_t queue_pages(const struct program *p, int64_t mib, int64_t part,
-                           int64_t otherwise)
+/* Returns the bytes that `mib` MiB are, by default this part of the machine's
+ * memory. */
+static int64_t queue_bytes(int64_t mib, int64_t part)
 {
-    const int64_t page = attn_cache_page_bytes(p->m, ATTN_SELF);
-    const int64_t all = sysconf(_SC_PHYS_PAGES) / part * sysconf(_SC_PAGESIZE);
-
-    if (mib < 0 && p->m->fixed_ranks > 1)
-        return otherwise;
-    return attn_min((mib < 0 ? all : mib << 20) / attn_max(page, 1), INT32_MAX);
+    return mib < 0 ? sysconf(_SC_PHYS_PAGES) / part * sysconf(_SC_PAGESIZE)
+                   : mib << 20;
 }
 
-/* Limits the pages of answers to those of --memory; by default to no fewer than
- * any line needs. */
-static int64_t queue_answer_pages(const struct program *p)
+/* Returns how often `pages` pages of a cache fit into so many bytes. */
+static int64_t queue_fits(const struct program *p, int64_t which, int64_t pages,
+                          int64_t bytes)
 {
-    const int64_t one = (p->m->max_target + ATTN_PAGE - 1) / ATTN_PAGE
-                      * search.o.beam;
-    const int64_t all = queue.size.seats * one;
-    const int64_t pages = queue_pages(p, p->set.memory, 2, all);
+    const int64_t page = attn_cache_page_bytes(p->m, which);
+    return attn_min(bytes / attn_max(page * pages, 1), INT32_MAX);
+}
 
-    return attn_min(attn_max(pages, p->set.memory < 0 ? one : 1), all);
+/* Limits the places and the pages of answers to those in --memory, of which an
+ * encoder's rows get half; by default to no fewer than any line needs. */
+static void queue_limit(const struct program *p, struct attn_queue_size *n)
+{
+    const int encodes = p->m->kind == ATTN_ENCODER_DECODER;
+    const int64_t bytes = queue_bytes(p->set.memory, 2) / (1 + encodes);
+    const int64_t one = attn_cache_pages(p->m->max_target) * search.o.beam;
+    const int64_t source = attn_cache_pages(p->m->max_source);
+    const int64_t least = p->set.memory < 0 ? one : 1;
+
+    if (encodes)
+        n->places = attn_max(attn_min(n->places,
+                                      queue_fits(p, ATTN_CROSS, source, bytes)),
+                             1);
+    n->seats = attn_min(n->seats, n->places);
+    n->pages = attn_min(attn_max(queue_fits(p, ATTN_SELF, 1, bytes), least),
+                        n->seats * one);
 }
 
 static int64_t queue_seats(const struct program *p)
@@ -79,8 +88,13 @@ static void queue_start(struct program *p)
         .longest = attn_search_source(p->m),
         .call = p->set.prompt_rows,
     };
-    queue.size.pages = queue_answer_pages(p);
-    queue.size.prefix_pages = queue_pages(p, p->set.prefix_cache, 16, 0);
+    /* ranks need the same limits, whatever memory their machines have */
+    if (p->set.memory >= 0 || p->m->fixed_ranks < 2)
+        queue_limit(p, &queue.size);
+    if (p->set.prefix_cache >= 0 || p->m->fixed_ranks < 2)
+        queue.size.prefix_pages = queue_fits(p, ATTN_SELF, 1,
+                                             queue_bytes(p->set.prefix_cache,
+                                                         16));
     const int64_t bytes = attn_queue_bytes(p->m, &search.o, &queue.size);
     const struct attn_queue_request r = {
         .model = p->m,

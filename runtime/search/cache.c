@@ -15,7 +15,7 @@
  * pages early, but enough for efficient products. */
 enum { CACHE_LEAST_ROWS = 128, CACHE_MOST_ROWS = 512 };
 
-static int64_t cache_pages_of(int64_t length)
+ATTN_API int64_t attn_cache_pages(int64_t length)
 {
     return (length + ATTN_PAGE - 1) / ATTN_PAGE;
 }
@@ -32,13 +32,13 @@ ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
 static int64_t cache_slot_pages(const struct attn_cache_layout *is,
                                 const struct attn_cache_size *size)
 {
-    int64_t all = cache_pages_of(size->length);
+    int64_t all = attn_cache_pages(size->length);
     if (is->window == 0 || size->rows == 0)
         return all;
     if (is->window > size->length || size->rows > size->length)
         return all;
     /* + 1 because the first position may be the last of its page */
-    return attn_min(all, cache_pages_of(is->window + size->rows - 1) + 1);
+    return attn_min(all, attn_cache_pages(is->window + size->rows - 1) + 1);
 }
 
 static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
@@ -48,7 +48,7 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
     const int64_t word = sizeof(int32_t);
     memset(c, 0, sizeof *c);
     c->slots = size->slots;
-    c->width = cache_pages_of(size->length);
+    c->width = attn_cache_pages(size->length);
     c->length = attn_take(memory, c->slots, word);
     for (int64_t i = 0; i < m->caches; i++) {
         struct attn_cache_group *g = &c->group[c->groups];
@@ -77,7 +77,7 @@ ATTN_API int64_t attn_cache_bytes(const struct attn_model *m,
     if (size->slots < 0 || size->length < 0 || size->slots > INT32_MAX
         || size->length > INT32_MAX || size->pages < 0 || size->rows < 0)
         return -1;
-    if (size->slots * cache_pages_of(size->length) > INT32_MAX)
+    if (size->slots * attn_cache_pages(size->length) > INT32_MAX)
         return -1; /* a table entry is an int32_t */
     attn_memory_open(&memory, NULL);
     cache_lay_out(&c, m, size, &memory);
@@ -238,8 +238,8 @@ static void cache_plan_growth(struct cache_growth *w,
     int64_t length = c->length[slot];
     w->table = g->table + slot * c->width;
     w->first = attn_max(g->first[slot], attn_cache_first(&g->is, length));
-    w->have = cache_pages_of(length);
-    w->want = cache_pages_of(length + rows);
+    w->have = attn_cache_pages(length);
+    w->want = attn_cache_pages(length + rows);
     w->used = length % ATTN_PAGE;
     w->copies = w->used > 0 && rows > 0 && g->refs[w->table[w->have - 1]] > 1;
 }
@@ -275,7 +275,7 @@ static void cache_grow_group(const struct cache_growth *w,
 ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
 {
     struct cache_growth w;
-    if (cache_pages_of(c->length[slot] + rows) > c->width)
+    if (attn_cache_pages(c->length[slot] + rows) > c->width)
         return -1;
     for (int64_t i = 0; i < c->groups; i++) {
         cache_plan_growth(&w, c, &c->group[i], slot, rows);
@@ -292,7 +292,8 @@ ATTN_API int attn_cache_grow(struct attn_cache *c, int64_t slot, int64_t rows)
 
 ATTN_API void attn_cache_cut(struct attn_cache *c, int64_t slot, int64_t length)
 {
-    int64_t n = cache_pages_of(c->length[slot]), keep = cache_pages_of(length);
+    int64_t n = attn_cache_pages(c->length[slot]),
+            keep = attn_cache_pages(length);
     for (int64_t i = 0; i < c->groups; i++) {
         struct attn_cache_group *g = &c->group[i];
         for (int64_t q = attn_max(g->first[slot], keep); q < n; q++)
@@ -314,7 +315,7 @@ static void cache_read_again(const struct attn_cache *c,
                              struct attn_cache_group *g, int64_t slot,
                              int32_t *table)
 {
-    int64_t n = cache_pages_of(c->length[slot]);
+    int64_t n = attn_cache_pages(c->length[slot]);
     for (int64_t q = g->first[slot]; q < n; q++) {
         table[q] = g->table[slot * c->width + q];
         g->refs[table[q]]++;
@@ -346,13 +347,13 @@ static void cache_reorder_group(struct attn_cache *c,
         cache_read_again(c, g, parent[i], scratch + i * c->width);
     }
     for (int64_t i = 0; i < of; i++) { /* so that no page in use is freed */
-        int64_t pages = cache_pages_of(c->length[i]);
+        int64_t pages = attn_cache_pages(c->length[i]);
         for (int64_t q = g->first[i]; q < pages; q++)
             cache_drop_page(g, g->table[i * c->width + q]);
         g->first[i] = 0;
     }
     for (int64_t i = 0; i < n; i++) {
-        int64_t pages = cache_pages_of(length[i]);
+        int64_t pages = attn_cache_pages(length[i]);
         for (int64_t q = first[i]; q < pages; q++)
             g->table[i * c->width + q] = scratch[i * c->width + q];
         g->first[i] = first[i];

@@ -9,11 +9,6 @@
 /* Shorter beginnings are not worth a page of their own. */
 enum { PREFIX_LEAST = 16 };
 
-static int64_t prefix_page_count(int64_t n)
-{
-    return (n + ATTN_PAGE - 1) / ATTN_PAGE;
-}
-
 /* Returns the number of tokens, up to n, that a prefix and a source have in
  * common. */
 static int64_t prefix_common(const struct attn_prefix *x,
@@ -58,7 +53,7 @@ static int64_t prefix_drop(struct attn_queue *q)
         if (q->prefix[i].n > 0
             && (oldest < 0 || q->prefix[i].used < q->prefix[oldest].used))
             oldest = i;
-    q->prefix_pages -= prefix_page_count(q->prefix[oldest].n);
+    q->prefix_pages -= attn_cache_pages(q->prefix[oldest].n);
     q->prefix[oldest].n = 0;
     attn_cache_release(&q->self, q->slots + oldest);
     return oldest;
@@ -67,7 +62,7 @@ static int64_t prefix_drop(struct attn_queue *q)
 ATTN_API void attn_prefix_keep(struct attn_queue *q, const struct attn_place *p,
                                int64_t slot)
 {
-    const int64_t n = q->self.length[slot], pages = prefix_page_count(n);
+    const int64_t n = q->self.length[slot], pages = attn_cache_pages(n);
     int64_t to = -1;
     if (n < ATTN_PAGE || pages > q->size.prefix_pages)
         return;

@@ -158,6 +158,11 @@ static int queue_begin(const struct attn_queue *q, struct attn_place *p,
         return 0;
     if (b->limit < 1 || forced > b->limit)
         return ATTN_ERROR_LENGTH;
+    const int64_t positions = attn_queue_positions(q, o, rows);
+    p->pages = o->beam * attn_cache_pages(positions);
+    if (b->limit > b->width || positions > q->positions
+        || (q->size.pages > 0 && p->pages > q->size.pages))
+        return ATTN_ERROR_ROOM;
     b->length = forced;
     b->sum[0] = 0.0f;
     if (forced > 0)
@@ -166,17 +171,15 @@ static int queue_begin(const struct attn_queue *q, struct attn_place *p,
         attn_beam_record(b, 0, -1, 0.0f);
     else
         b->open = 1;
-    const int64_t positions = attn_queue_positions(q, o, rows);
-    if (b->limit > b->width || positions > q->positions)
-        return ATTN_ERROR_ROOM;
-    p->pages = o->beam * ((positions + ATTN_PAGE - 1) / ATTN_PAGE);
-    return q->size.pages > 0 && p->pages > q->size.pages ? ATTN_ERROR_ROOM : 0;
+    return 0;
 }
 
 ATTN_API int64_t attn_queue_add(struct attn_queue *q,
                                 const struct attn_queue_source *s)
 {
     int64_t rows = s->rows, at = q->source_start[q->added.n];
+    if (rows < 0)
+        return ATTN_ERROR_COUNT;
     if (q->free.n == 0)
         return ATTN_ERROR_ROOM;
     const int64_t place = q->free.at[0];
@@ -266,7 +269,6 @@ static int queue_encode(struct attn_queue *q)
     return 0;
 }
 
-/* Gives free seats to the sources that have waited longest. */
 ATTN_API int attn_queue_admit(struct attn_queue *q)
 {
 #if ATTN_HAS_FIXED
@@ -295,8 +297,6 @@ ATTN_API int attn_queue_admit(struct attn_queue *q)
 
 /* ---- end ---- */
 
-/* Frees the seats of the sources without open hypotheses. `stay` slots remain,
- * copies of the slots q->parents[]. */
 ATTN_API void attn_queue_leave(struct attn_queue *q, int64_t stay)
 {
     int64_t i = 0;

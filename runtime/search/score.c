@@ -66,7 +66,7 @@ static struct attn_cache_size score_cache(const struct score *s, int which)
         if (which == ATTN_SELF)
             rows = attn_min(score_rows(r, &r->pair[i]), r->model->max_target);
         longest = attn_max(longest, rows);
-        pages += (rows + ATTN_PAGE - 1) / ATTN_PAGE;
+        pages += attn_cache_pages(rows);
     }
     return (struct attn_cache_size){
         .which = which,

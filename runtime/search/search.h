@@ -37,6 +37,8 @@ ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
  * last row reads. */
 ATTN_API int64_t attn_cache_first(const struct attn_cache_layout *is,
                                   int64_t length);
+/* Returns the pages that hold so many positions. */
+ATTN_API int64_t attn_cache_pages(int64_t length);
 /* Returns the bytes of a page of each cache of ATTN_SELF or ATTN_CROSS. */
 ATTN_API int64_t attn_cache_page_bytes(const struct attn_model *m,
                                        int64_t which);

@@ -190,15 +190,14 @@ static void queue_lay_out_caches(struct attn_queue *q, struct attn_memory *at)
 {
     const struct attn_queue_size *n = &q->size;
     const int64_t keys = n->longest + q->model->class_token;
-    const int64_t most = (keys + ATTN_PAGE - 1) / ATTN_PAGE;
+    const int64_t most = attn_cache_pages(keys);
     struct attn_cache_size self = { ATTN_SELF, 0, 0, 0, 0 };
     struct attn_cache_size cross = { ATTN_CROSS, 0, 0, 0, 0 };
 
     self.slots = q->slots + q->prefixes;
     self.length = q->positions;
-    self.pages = n->pages > 0
-                   ? n->pages
-                   : q->slots * ((q->positions + ATTN_PAGE - 1) / ATTN_PAGE);
+    self.pages = n->pages > 0 ? n->pages
+                              : q->slots * attn_cache_pages(q->positions);
     self.pages += n->prefix_pages;
     self.rows = attn_cache_rows(q->model);
     attn_cache_take(&q->self, q->model, &self, at);

@@ -341,6 +341,15 @@ static void test_refusals(void **unused)
     t->own[0].sampling.temperature = -1.0f;
     assert_int_equal(attn_queue_add(&t->q, &a), ATTN_ERROR_OPTION);
     t->own[0].sampling.temperature = 0.0f;
+    int32_t forced[40] = { 0 }; /* more than the queue's answers have */
+    t->own[0].max_output = 60;
+    t->own[0].prefix = forced;
+    t->own[0].prefix_n = 40;
+    assert_int_equal(attn_queue_add(&t->q, &a), ATTN_ERROR_ROOM);
+    t->own[0] = t->o;
+    t->own[0].beam = 1;
+    a.rows = -1;
+    assert_int_equal(attn_queue_add(&t->q, &a), ATTN_ERROR_COUNT);
     a.rows = Longest + 1;
     assert_int_equal(attn_queue_add(&t->q, &a), ATTN_ERROR_ROOM);
     a.rows = m->max_target + 1;
