@@ -8,9 +8,11 @@
 
 /* Code that only some models need is between #if ATTN_HAS_... and #else or
  * #endif; an emitted file contains one of the branches. These models have a
- * vocabulary, constant lengths, threads, turns of a conversation, queries and
- * documents (or pairs that become one text), a search, or several ranks. */
+ * vocabulary, rows for texts, constant lengths, threads, turns of a
+ * conversation, queries and documents (or pairs that become one text), a
+ * search, or several ranks. */
 #define ATTN_HAS_TEXT 1
+#define ATTN_HAS_EMBED 1
 #define ATTN_HAS_FIXED 1
 #define ATTN_HAS_THREADS 1
 #define ATTN_HAS_CHAT 1
@@ -38,7 +40,7 @@
 #include "runtime/search/search.h"
 #include "runtime/search/queue.h"
 #include "runtime/search/stream.h"
-#include "runtime/text/pair_text.h"
+#include "runtime/text/text_task.h"
 #include "runtime/text/text.h"
 #include "runtime/text/encoding.h"
 #include "runtime/text/decode.h"

@@ -90,6 +90,19 @@ OPENED(EncodesText, int64_t, embed,
     "text has more than max_text bytes, ATTN_ERROR_UNKNOWN, ATTN_ERROR_UTF8, "
     "ATTN_ERROR_COUNT.")
 
+OPENED(EncodesText, int64_t, embed_as,
+    (MODEL, P(struct attn_handle *, h), P(const char *, text),
+     P(int64_t, bytes), P(const struct attn_text_options *, o),
+     P(float *, out)),
+    "As $embed(), for a text that may be a query or a document of late "
+    "interaction, with a prompt of the spec before it, as --task and "
+    "--prompt-name of `attnc run`. o NULL: all options 0. max_text applies to "
+    "the text without the prompt. The tokens that the spec leaves out of a "
+    "document have no row, so the number of rows may be smaller than that of "
+    "the tokens, for which `out` needs room. Errors: those of $embed(), and "
+    "ATTN_ERROR_OPTION if the task is none of the three or the spec has no "
+    "prompt of this name.")
+
 OPENED(EncodesText, int64_t, embed_pair,
     (MODEL, P(struct attn_handle *, h), P(const char *, text),
      P(int64_t, bytes), P(const char *, other), P(int64_t, other_bytes),

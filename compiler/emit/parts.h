@@ -33,7 +33,7 @@ PART(States, "states",
      "state_restore",
      "streams, which can be saved and restored")
 PART(Handle, "handle",
-     "options open memory error target close encode embed embed_pair "
+     "options open memory error target close encode embed embed_as embed_pair "
      "encode_rows attend translate translate_ids generate generate_ids score "
      "score_ids",
      "an open model, which maps its weights and has its own memory")

@@ -443,6 +443,9 @@ bool spec_chats(const Spec *s);
 struct attn_chat spec_chat(const Spec *s);
 /* Returns what becomes of a text of a task, ATTN_TASK_QUERY or _DOCUMENT. */
 struct attn_task spec_task(const Spec *s, int64_t task);
+/* Returns what the spec adds to texts, and fills task[3]. The result points to
+ * these and to the spec. */
+struct attn_texts spec_texts(const Spec *s, struct attn_task *task);
 /* Sets `ids` to the tokens that only end an answer and are never part of it:
  * start and pad. Returns their number. */
 int spec_unwritten(const Spec *s, int32_t ids[2]);

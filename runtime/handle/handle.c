@@ -42,8 +42,8 @@ struct attn_handle {
 #if ATTN_HAS_TEXT
     void *words; /* memory of the tokenizer */
 #endif
-#if ATTN_HAS_TASKS
-    char *joined; /* a pair as one text */
+#if ATTN_HAS_EMBED
+    char *joined; /* a prompt and a text, or a pair as one text */
 #endif
 #if ATTN_HAS_TEXT
     char *piece; /* [HANDLE_PIECE]: text of a token */
@@ -231,16 +231,38 @@ static int handle_weights(struct attn_handle *h, const char *path,
     return 0;
 }
 
-/* Returns the maximum bytes of a text, with the spec's texts around a pair. */
+/* Returns the maximum bytes of a text, with the spec's prompt before it or the
+ * texts around a pair. */
 static int64_t handle_longest(const struct attn_handle *h)
 {
-#if ATTN_HAS_TASKS
-    const struct attn_two_texts none = { NULL, NULL, 0, 0 };
+    int64_t more = 0;
 
-    if (h->model->pair)
-        return h->text + attn_pair_text(h->model->pair, &none, NULL);
+#if ATTN_HAS_EMBED
+    const struct attn_two_texts none = { NULL, NULL, 0, 0 };
+    const struct attn_texts *t = h->model->texts;
+
+    if (t)
+        more = attn_pair_text(&t->pair, &none, NULL);
+    for (int64_t i = 0; t && t->prompts && t->prompts[i]; i += 2)
+        more = attn_max(more, (int64_t)strlen(t->prompts[i + 1]));
 #endif
-    return h->text;
+    return h->text + more;
+}
+
+/* Returns how many ids a task may add to those of a text. */
+static int64_t handle_added(const struct attn_handle *h)
+{
+    int64_t most = 0;
+
+#if ATTN_HAS_TASKS
+    const struct attn_texts *t = h->model->texts;
+
+    for (int i = 1; t && t->tasks && i <= ATTN_TASK_DOCUMENT; i++)
+        most = attn_max(most, attn_task_room(&t->tasks[i]));
+#else
+    (void)h;
+#endif
+    return most;
 }
 
 /* Returns the bytes that the tokenizers need for the longest text, or an error.
@@ -264,6 +286,7 @@ static int64_t handle_words(struct attn_handle *h)
         h->most = attn_max(h->most,
                            attn_vocab_most_pair_ids(vocab[i], h->text));
     }
+    h->most += handle_added(h);
     return words;
 }
 
@@ -289,7 +312,7 @@ static int handle_open_tokens(struct attn_handle *h)
 #if ATTN_HAS_TEXT
         h->words = attn_take(&at, words, 1);
 #endif
-#if ATTN_HAS_TASKS
+#if ATTN_HAS_EMBED
         h->joined = attn_take(&at, handle_longest(h), 1);
 #endif
         if (laid == 1)

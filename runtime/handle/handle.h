@@ -1,7 +1,7 @@
 /* handle.h: an open model: weights, memory and threads behind one pointer, for
  * one call at a time. */
-#ifndef ATTN_HANDLE_1
-#define ATTN_HANDLE_1
+#ifndef ATTN_HANDLE_2
+#define ATTN_HANDLE_2
 
 #include "runtime/base/batch.h"
 
@@ -21,6 +21,15 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
     int64_t unchecked;  /* 1: do not compare the weights with their hash, so
                          * that they are read from disk only when they are first
                          * used */
+};
+
+struct attn_text_options { /* options of a text; all 0: no task, and the spec's
+                            * default prompt, if it has one */
+    int64_t task;          /* in late interaction: ATTN_TASK_QUERY or
+                            * ATTN_TASK_DOCUMENT; ATTN_TASK_NONE: neither */
+    const char *prompt;    /* name of the spec's prompt that precedes the text;
+                            * NULL: "query" or "document" as the task says, or
+                            * the default one; "": no prompt */
 };
 
 /* Receives the text of an answer as it grows. Any return value but 0 ends the

@@ -70,17 +70,117 @@ ATTN_API int64_t attn_encode_rows(const struct attn_model *m,
     return wrong ? wrong : handle_rows(h, &b, n, out);
 }
 
-ATTN_API int64_t attn_embed(const struct attn_model *m, struct attn_handle *h,
-                            const char *text, int64_t bytes, float *out)
+#if ATTN_HAS_EMBED
+/* Converts a prompt and a text to ids; an empty text has none. Returns their
+ * number, or an error. */
+static int64_t handle_prompted(struct attn_handle *h, const char *prompt,
+                               const char *text, int64_t bytes)
 {
+    const int64_t before = (int64_t)strlen(prompt);
+    int64_t bad = 0;
+    int wrong = handle_text_size(h, h->source, text, &bytes);
+
+    if (before == 0 || wrong || bytes == 0)
+        return handle_question(h, text, bytes);
+    wrong = handle_text_fits(h, bytes);
+    if (wrong)
+        return wrong;
+    memcpy(h->joined, prompt, (size_t)before);
+    memcpy(h->joined + before, text, (size_t)bytes);
+    const int64_t n = attn_vocab_encode(h->source, h->joined, before + bytes,
+                                        handle_how(h), h->ids, h->most,
+                                        h->words, &bad);
+    if (n >= 0)
+        return n;
+    return handle_fail(h, n, "byte %lld of the %s: %s",
+                       (long long)(bad < before ? bad : bad - before) + 1,
+                       bad < before ? "prompt" : "text", attn_error_text(n));
+}
+
+/* Returns the prompt that the options choose, or NULL. */
+static const char *handle_chosen(struct attn_handle *h,
+                                 const struct attn_text_options *o)
+{
+    const char *prompt = NULL;
+
+    if (o->task < 0 || o->task > ATTN_TASK_DOCUMENT)
+        handle_fail(h, ATTN_ERROR_OPTION, "task: 0 to %d are taken",
+                    ATTN_TASK_DOCUMENT);
+    else
+        prompt = attn_text_prompt(h->model->texts, o->task, o->prompt);
+    if (!prompt && h->why[0] == '\0')
+        handle_fail(h, ATTN_ERROR_OPTION,
+                    "prompt: %s is no name of the spec's prompts", o->prompt);
+    return prompt;
+}
+
+#if ATTN_HAS_TASKS
+/* Turns n ids into those of a query or a document. Returns their number. Sets
+ * *given to the number of those that all rows attend to. */
+static int64_t handle_task(struct attn_handle *h, int64_t task, int64_t n,
+                           int32_t *given)
+{
+    const struct attn_texts *t = h->model->texts;
+    int64_t bad = 0, all = n;
+
+    *given = (int32_t)n;
+    if (n < 1 || task == ATTN_TASK_NONE || !t->tasks)
+        return n;
+    const int64_t frame = attn_vocab_encode(h->source, "", 0, handle_how(h),
+                                            h->target_ids, h->most, h->words,
+                                            &bad);
+    const int64_t tail = attn_template_tail(h->ids, h->target_ids,
+                                            attn_min(attn_max(frame, 0), n));
+    n = attn_task_ids(&t->tasks[task], h->ids, n, tail, &all);
+    *given = (int32_t)all;
+    return n;
+}
+
+#endif
+ATTN_API int64_t attn_embed_as(const struct attn_model *m,
+                               struct attn_handle *h, const char *text,
+                               int64_t bytes, const struct attn_text_options *o,
+                               float *out)
+{
+    static const struct attn_text_options none = { 0 };
+    const struct attn_text_options *to = o ? o : &none;
+    struct attn_batch b = { .ids = NULL };
     const int wrong = handle_begin(m, h);
-    int64_t n;
 
     if (wrong)
         return wrong;
-    n = handle_question(h, text, bytes);
-    return n < 0 ? n : attn_encode(m, h, h->ids, n, out);
+    const char *prompt = handle_chosen(h, to);
+    if (!prompt)
+        return ATTN_ERROR_OPTION;
+    int64_t n = handle_prompted(h, prompt, text, bytes);
+    if (n < 0)
+        return n;
+    b.ids = h->ids;
+#if ATTN_HAS_TASKS
+    int32_t given = 0;
+    n = handle_task(h, to->task, n, &given);
+    if (to->task && m->texts->fill_is_hidden)
+        b.prefix = &given;
+#endif
+    const int64_t rows = handle_rows(h, &b, n, out);
+#if ATTN_HAS_TASKS
+    if (rows > 0 && to->task == ATTN_TASK_DOCUMENT && m->texts->tasks
+        && !m->output_pooled)
+        return attn_task_rows(&m->texts->tasks[to->task], h->ids, rows, out,
+                              m->output_columns, out);
+#endif
+    return rows;
 }
+
+ATTN_API int64_t attn_embed(const struct attn_model *m, struct attn_handle *h,
+                            const char *text, int64_t bytes, float *out)
+{
+    const struct attn_text_options plain = { ATTN_TASK_NONE, "" };
+
+    return attn_embed_as(m, h, text, bytes, &plain, out);
+}
+
+#endif
 
 /* Checks the sizes of a pair. Returns 0 or an error. */
 static int handle_pair_fits(struct attn_handle *h, const char *text,
@@ -105,7 +205,7 @@ static int handle_pair_fits(struct attn_handle *h, const char *text,
 static int64_t handle_joined(struct attn_handle *h,
                              const struct attn_two_texts *t)
 {
-    const int64_t bytes = attn_pair_text(h->model->pair, t, h->joined);
+    const int64_t bytes = attn_pair_text(&h->model->texts->pair, t, h->joined);
     int64_t bad = 0;
     const int64_t n = attn_vocab_encode(h->source, h->joined, bytes, ATTN_PLAIN,
                                         h->ids, h->most, h->words, &bad);
@@ -130,7 +230,7 @@ static int64_t handle_pair(struct attn_handle *h, const char *text,
     if (wrong)
         return wrong;
 #if ATTN_HAS_TASKS
-    if (h->model->pair && h->model->pair->second) {
+    if (h->model->texts && h->model->texts->pair.second) {
         const struct attn_two_texts t = { text, other, bytes, other_bytes };
 
         return handle_joined(h, &t);

@@ -12,14 +12,10 @@ static int program_use(struct program *p)
 }
 
 #if ATTN_HAS_TEXT
-/* Finds the prompt that precedes each line: that of --prompt-name, else the
- * spec's default. Ids have none; pairs have one only by name. */
+/* Finds the prompt that precedes each line. Ids and pairs have none. */
 static void program_find_prompt(struct program *p)
 {
-    const char *const *prompts = prompts_of_spec;
-    const char *name = p->prompt_name ? p->prompt_name : default_prompt_of_spec;
     const void *block = p->source.block;
-    bool expected = true;
 
     if (p->prompt_name && (p->ids || p->pairs)) {
         program_fail(p, 2,
@@ -27,22 +23,16 @@ static void program_find_prompt(struct program *p)
                      "--pairs");
         return;
     }
-#if ATTN_HAS_TASKS
-    if (p->task && !p->prompt_name) {
-        name = p->task == ATTN_TASK_QUERY ? "query" : "document";
-        expected = false;
-    }
-#endif
-    if (!block || !name || !*name || p->ids || p->pairs)
+    if (!block || p->ids || p->pairs)
         return;
-    for (int64_t i = 0; prompts[i] && !p->before; i += 2)
-        if (!strcmp(prompts[i], name))
-            p->before = prompts[i + 1];
-    if (p->before)
+    p->before = attn_text_prompt(p->m->texts, p->task, p->prompt_name);
+    if (!p->before)
+        program_fail(p, 2, "--prompt-name is no name of the spec's prompts");
+    else if (!*p->before)
+        p->before = NULL;
+    else
         p->more = attn_vocab_most_ids(block, (int64_t)strlen(p->before))
                 - attn_vocab_most_ids(block, 0);
-    else if (expected)
-        program_fail(p, 2, "--prompt-name is no name of the spec's prompts");
 }
 
 /* Returns the line with the prompt before it, and its size; NULL if memory ran
@@ -73,13 +63,13 @@ static void program_prepare(struct program *p)
     program_find_prompt(p);
 #if ATTN_HAS_TASKS
     if (p->task)
-        p->more += attn_task_room(&tasks_of_spec[p->task]);
+        p->more += attn_task_room(&p->m->texts->tasks[p->task]);
 #endif
 #endif
     if (!p->pairs)
         return;
 #if ATTN_HAS_TASKS
-    if (p->source.block && pair_of_spec.second) {
+    if (p->source.block && p->m->texts->pair.second) {
         p->more = pair_room(p);
         return;
     }
@@ -148,7 +138,7 @@ static int64_t program_pair(struct program *p, const char *line, int64_t bytes,
     if (!tab)
         return -1;
 #if ATTN_HAS_TASKS
-    if (pair_of_spec.second)
+    if (p->m->texts->pair.second)
         return pair_one_text(p, line, tab, bytes, ids);
 #endif
     const int64_t left = tab - line, right = bytes - left - 1;
@@ -314,7 +304,7 @@ static void program_answer(struct program *p)
     if (p->pairs && p->m->types > 1)
         b.types = p->types.at;
 #if ATTN_HAS_TASKS
-    if (p->task && fill_is_hidden)
+    if (p->task && p->m->texts->fill_is_hidden)
         b.prefix = p->task_given;
 #endif
     if (blocks) {

@@ -1,6 +1,6 @@
 /* program_task.c: --task, lines that are queries or documents of late
- * interaction; and pairs of texts that become one text. tasks_of_spec[] and
- * pair_of_spec describe them. */
+ * interaction; and pairs of texts that become one text. p->m->texts describes
+ * them. */
 
 /* Reads the name that --task has. */
 static void task_find(struct program *p)
@@ -49,7 +49,7 @@ static int64_t task_question(struct program *p, int32_t *ids, int64_t n)
         return n;
     if (task_frame(p, "", 0) < 0)
         return -1;
-    n = attn_task_ids(&tasks_of_spec[p->task], ids, n,
+    n = attn_task_ids(&p->m->texts->tasks[p->task], ids, n,
                       attn_template_tail(ids, p->frame.at,
                                          attn_min(p->frame_n, n)),
                       &given);
@@ -66,8 +66,8 @@ static int64_t task_answer(struct program *p, int64_t part, float *x,
 
     if (p->task != ATTN_TASK_DOCUMENT || p->m->output_pooled)
         return rows;
-    return attn_task_rows(&tasks_of_spec[p->task], ids + p->start[part], rows,
-                          x, p->m->output_columns, x);
+    return attn_task_rows(&p->m->texts->tasks[p->task], ids + p->start[part],
+                          rows, x, p->m->output_columns, x);
 }
 
 /* ---- pairs ---- */
@@ -78,7 +78,7 @@ static int64_t pair_room(struct program *p)
     const struct attn_two_texts none = { NULL, NULL, 0, 0 };
 
     return attn_vocab_most_ids(p->source.block,
-                               attn_pair_text(&pair_of_spec, &none, NULL));
+                               attn_pair_text(&p->m->texts->pair, &none, NULL));
 }
 
 /* Converts a line, two texts with a tab between them, to ids. Cuts them as
@@ -86,15 +86,16 @@ static int64_t pair_room(struct program *p)
 static int64_t pair_one_text(struct program *p, const char *line,
                              const char *tab, int64_t bytes, int32_t *ids)
 {
+    const struct attn_pair_texts *pair = &p->m->texts->pair;
     const int64_t left = tab - line, most = p->set.max_input;
     const struct attn_two_texts t = { line, tab + 1, left, bytes - left - 1 };
-    const char *end = pair_of_spec.end ? pair_of_spec.end : "";
-    const int64_t size = attn_pair_text(&pair_of_spec, &t, NULL);
+    const char *end = pair->end ? pair->end : "";
+    const int64_t size = attn_pair_text(pair, &t, NULL);
     char *text = program_grow(p, &p->turn, size + 1);
 
     if (!text)
         return -1;
-    attn_pair_text(&pair_of_spec, &t, text);
+    attn_pair_text(pair, &t, text);
     const int64_t n = program_tokens(p, &p->source, TOKENS_PLAIN, text, size,
                                      ids);
     if (n < 0 || most == 0 || n <= most)

@@ -1,8 +1,22 @@
-/* text_task.c: queries and documents of late interaction, and the ids of a pair
- * that is cut. */
+/* text_task.c: prompts, queries and documents of late interaction, and pairs
+ * that become one text. */
 #include "text_task.h"
 
 #include <string.h>
+
+ATTN_API const char *attn_text_prompt(const struct attn_texts *t, int64_t task,
+                                      const char *name)
+{
+    static const char *const named[] = { NULL, "query", "document" };
+    const char *chosen = name ? name : task ? named[task] : t->prompt;
+
+    if (!chosen || !*chosen)
+        return "";
+    for (int64_t i = 0; t->prompts && t->prompts[i]; i += 2)
+        if (!strcmp(t->prompts[i], chosen))
+            return t->prompts[i + 1];
+    return name ? NULL : "";
+}
 
 ATTN_API int64_t attn_task_room(const struct attn_task *t)
 {
@@ -69,6 +83,32 @@ ATTN_API int64_t attn_task_rows(const struct attn_task *t, const int32_t *ids,
 }
 
 /* ---- pairs ---- */
+
+/* Appends a text at `at` unless `to` is NULL. Returns the new end. */
+static int64_t pair_put(char *to, int64_t at, const char *text, int64_t bytes)
+{
+    if (to && bytes > 0)
+        memcpy(to + at, text, (size_t)bytes);
+    return at + bytes;
+}
+
+static int64_t pair_words(char *to, int64_t at, const char *text)
+{
+    return text ? pair_put(to, at, text, (int64_t)strlen(text)) : at;
+}
+
+ATTN_API int64_t attn_pair_text(const struct attn_pair_texts *p,
+                                const struct attn_two_texts *t, char *to)
+{
+    int64_t n = pair_words(to, 0, p->begin);
+
+    n = pair_words(to, n, p->prompt);
+    n = pair_words(to, n, p->first);
+    n = pair_put(to, n, t->first, t->first_bytes);
+    n = pair_words(to, n, p->second);
+    n = pair_put(to, n, t->second, t->second_bytes);
+    return pair_words(to, n, p->end);
+}
 
 ATTN_API void attn_keep_end(int32_t *ids, int64_t most, const int32_t *end,
                             int64_t tail)

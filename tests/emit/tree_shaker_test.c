@@ -210,7 +210,7 @@ static void test_vocabularies(void **state)
     (void)state;
     const char *ids = emitted("models/tiny.yaml", "--seed=1");
     holds(ids, "tokens_", 0);
-    holds(ids, "attn_text", 0);
+    holds(ids, "attn_text_open", 0);
     holds(ids, "attn_vocab", 0);
     holds(ids, "struct attn_chat", 0);
     holds(ids, "ATTN_HAS_TEXT", 0);

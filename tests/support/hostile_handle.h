@@ -100,6 +100,41 @@ static void check_calls(void)
          most, out);
 }
 #elif KIND == 1
+#if TEXT
+/* Checks texts with options. */
+static void check_options_of_texts(char *text, int64_t most, float *out)
+{
+    const struct attn_text_options none = { 0 }, over = { .task = 3 },
+                                   below = { .task = -1 },
+                                   far = { .task = INT64_MIN },
+                                   name = { .prompt = "no such prompt" },
+                                   empty = { .prompt = "" },
+                                   query = { .task = ATTN_TASK_QUERY },
+                                   document = { .task = ATTN_TASK_DOCUMENT };
+    char *longer = array(1 << 16);
+    const struct attn_text_options many = { .prompt = memset(longer, 'a',
+                                                             (1 << 16) - 1) };
+    CALL(ATTN_ERROR_NULL, embed_as, NULL, "a", -1, &none, out);
+    SAYS(ATTN_ERROR_NULL, embed_as, NULL, -1, &none, out);
+    SAYS(ATTN_ERROR_NULL, embed_as, "a", -1, &none, NULL);
+    SAYS(ATTN_ERROR_NULL, embed_as, "a", -1, &document, NULL);
+    SAYS(ATTN_ERROR_COUNT, embed_as, "a", -2, NULL, out);
+    SAYS(ATTN_ERROR_OPTION, embed_as, "a", -1, &over, out);
+    SAYS(ATTN_ERROR_OPTION, embed_as, "a", -1, &below, out);
+    SAYS(ATTN_ERROR_OPTION, embed_as, "a", -1, &far, out);
+    SAYS(ATTN_ERROR_OPTION, embed_as, "a", -1, &name, out);
+    SAYS(ATTN_ERROR_OPTION, embed_as, "a", -1, &many, out);
+    SAYS(ATTN_ERROR_UTF8, embed_as, "a\xff", 2, &none, out);
+    SAYS(ATTN_ERROR_LENGTH, embed_as, "", -1, &empty, out);
+    memset(text, 'a', 1 << 20);
+    SAYS(ATTN_ERROR_LENGTH, embed_as, text, 1 << 20, &none, out);
+    SAYS(ATTN_ERROR_LENGTH, embed_as, text, most, &query, out);
+    SAYS(ATTN_ERROR_LENGTH, embed_as, text, most, NULL, out);
+    SAYS(model->output_pooled ? 1 : 2, embed_as, "a", -1, &empty, out);
+    memset(text, 0, 1 << 20);
+}
+
+#endif
 static void check_calls(void)
 {
     const int64_t most = model->max_source;
@@ -120,6 +155,7 @@ static void check_calls(void)
     SAYS(ATTN_ERROR_NULL, embed, NULL, -1, out);
     SAYS(ATTN_ERROR_NULL, embed, "a", -1, NULL);
     SAYS(ATTN_ERROR_COUNT, embed, "a", -2, out);
+    check_options_of_texts(text, most, out);
     CALL(ATTN_ERROR_NULL, embed_pair, NULL, "a", -1, "b", -1, out);
     SAYS(ATTN_ERROR_NULL, embed_pair, NULL, -1, "b", -1, out);
     SAYS(ATTN_ERROR_COUNT, embed_pair, "a", -2, "b", -1, out);

@@ -81,22 +81,33 @@ _EMBED = '''
 PROMPTS = {prompts}  # texts by name
 PROMPT = {prompt}  # the default one
 _text = [ctypes.c_char_p, _n]
-_C.{name}_embed.restype = _C.{name}_embed_pair.restype = _n
-_C.{name}_embed.argtypes = [_at, *_text, _at]
+_C.{name}_embed_as.restype = _C.{name}_embed_pair.restype = _n
+_C.{name}_embed_as.argtypes = [_at, *_text, _at, _at]
 _C.{name}_embed_pair.argtypes = [_at, *_text, *_text, _at]
 
 
-def embed(texts, prompt=None):
+class _Options(ctypes.Structure):
+    _fields_ = [("task", _n), ("prompt", ctypes.c_char_p)]
+
+
+def embed(texts, prompt=None, is_query=None):
     """Returns the rows of a text; of a list of texts their rows in order.
 
     prompt: a text that precedes each text, such as PROMPTS["query"]; None:
-        PROMPT
+        that of is_query, or PROMPT
+    is_query: True, False: the texts are queries or documents of late
+        interaction; their prompt is PROMPTS["query"] or PROMPTS["document"]
     """
     if not isinstance(texts, str):
         return np.concatenate([np.empty((0, COLUMNS), np.float32),
-                               *(embed(text, prompt) for text in texts)])
-    text = ((PROMPT if prompt is None else prompt) + texts).encode()
-    return _rows(_C.{name}_embed, text, len(text))
+                               *(embed(text, prompt, is_query)
+                                 for text in texts)])
+    task = 0 if is_query is None else 1 if is_query else 2
+    if prompt is None:
+        prompt = (PROMPTS.get("query" if is_query else "document", "") if task
+                  else PROMPT)
+    text, options = (prompt + texts).encode(), _Options(task, b"")
+    return _rows(_C.{name}_embed_as, text, len(text), ctypes.byref(options))
 
 
 def embed_pair(text, other):
@@ -169,13 +180,14 @@ def info_wheel(tag: str) -> bytes:
 
 def _prompts(c: str) -> tuple[dict[str, str], str]:
     """Returns the prompts in a C file, and the default one."""
-    found = re.search(r"prompts_of_spec\[\] = \{(.*?)NULL\n\};\n"
-                      r".*?default_prompt_of_spec = (.*?);", c, re.S)
+    found = re.search(r"(?:prompts_of_spec\[\] = \{(.*?)NULL\n\};\n)?"
+                      r"static const struct attn_texts texts_of_spec = \{"
+                      r".*?\.prompt = (.*?),\n", c, re.S)
     if not found:
         raise ValueError(_PARTS)
     names, default = ([re.sub(rb"\\(\d{3})", lambda m: bytes([int(m[1], 8)]),
                               text.encode()).decode()
-                       for text in re.findall('"(.*?)"', part)]
+                       for text in re.findall('"(.*?)"', part or "")]
                       for part in found.groups())
     prompts = dict(zip(names[::2], names[1::2]))
     return prompts, prompts[default[0]] if default else ""

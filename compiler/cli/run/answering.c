@@ -110,9 +110,10 @@ void answering_with(struct answering *w, const Engine *e)
     w->e = *e;
     w->object = (Buffer){ .arena = e->arena };
     w->chat = spec_chat(e->spec);
-    w->task[ATTN_TASK_QUERY] = spec_task(e->spec, ATTN_TASK_QUERY);
-    w->task[ATTN_TASK_DOCUMENT] = spec_task(e->spec, ATTN_TASK_DOCUMENT);
-    p->m = e->backend.model;
+    w->texts = spec_texts(e->spec, w->task);
+    w->model = *e->backend.model;
+    w->model.texts = &w->texts;
+    p->m = &w->model;
     p->packed = e->packed;
     p->bound.at = e->bound;
     p->parallel = e->parallel;

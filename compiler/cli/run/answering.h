@@ -15,6 +15,8 @@ struct answering {
     struct program p;
     struct attn_chat chat;
     int32_t unwritten[2];
+    struct attn_model model; /* the engine's, with these texts */
+    struct attn_texts texts;
     struct attn_task task[3]; /* by number of the task */
     File state;               /* file of --load-state */
     /* JSON output */
@@ -67,14 +69,6 @@ void rows_answers(struct program *p);
 /* ---- for the program ---- */
 #define options_of_spec(o) \
     (*(o) = spec_search(p->of->e.spec, p->of->unwritten))
-#define prompts_of_spec                     \
-    (p->of->e.spec->prompts.n               \
-         ? p->of->e.spec->prompts.at        \
-         : (const char *const[]){ NULL })
-#define default_prompt_of_spec (p->of->e.spec->prompt)
-#define tasks_of_spec (p->of->task)
-#define pair_of_spec (p->of->e.spec->pair)
-#define fill_is_hidden spec_hides_fill(p->of->e.spec)
 #define spec_states_beam spec_has(p->of->e.spec, "search.beam")
 #define spec_has_chat spec_chats(p->of->e.spec)
 #define chat_of_spec (p->of->chat)

@@ -92,23 +92,77 @@ static const char *text_or_null(Gen *g, const char *text)
     return text ? c_string(g->a, text, strlen(text)) : "NULL";
 }
 
-/* True if texts have a task, or pairs texts of the spec. */
-static bool tasked(const Gen *g)
+static void put_text_task(Emit *e, const struct attn_task *t)
 {
-    return !has_decoder(g->p) && has_tasks(g);
+    let(e, "length", "%lld", (long long)t->length);
+    let(e, "prefix", "%lld", (long long)t->prefix);
+    let(e, "fill", "%lld", (long long)t->fill);
+    let(e, "attend", "%d", t->attend);
+    let(e, "cut", "%d", t->cut);
+    let(e, "skips", "%lld", (long long)t->skips);
+    let(e, "skip", "%s", t->skips > 0 ? "skipped_of_spec" : "NULL");
+    put(e, "{ $length, $prefix, $fill, $attend, $cut, $skip, $skips },\n");
+}
+
+/* Emits what becomes of queries and documents. */
+static void put_text_tasks(Emit *e, const struct attn_texts *t)
+{
+    const struct attn_task *document = &t->tasks[ATTN_TASK_DOCUMENT];
+    if (document->skips > 0) {
+        put(e, "static const int32_t skipped_of_spec[] = {\n");
+        for (int64_t i = 0; i < document->skips; i++) {
+            let(e, "id", "%d", (int)document->skip[i]);
+            put(e, "$id,\n");
+        }
+        put(e, "};\n");
+    }
+    put(e, "static const struct attn_task tasks_of_spec[] = {\n"
+           "    { 0, -1, -1, 0, 0, NULL, 0 },\n");
+    put_text_task(e, &t->tasks[ATTN_TASK_QUERY]);
+    put_text_task(e, document);
+    put(e, "};\n");
 }
 
 /* Emits the texts around a pair. */
-static void put_pair(Gen *g, Emit *e)
+static void put_pair(Gen *g, Emit *e, const struct attn_pair_texts *p)
 {
-    const struct attn_pair_texts *p = &g->p->g->spec->pair;
     const char *const texts[] = { p->begin, p->prompt, p->first, p->second,
                                   p->end };
-    put(e, "static const struct attn_pair_texts pair_of_spec = {\n");
+    put(e, ".pair = {\n");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         let(e, "text", "%s", text_or_null(g, texts[i]));
         put(e, "$text,\n");
     }
+    put(e, "},\n");
+}
+
+/* Emits what the spec adds to texts, without the members that are 0. */
+static void put_texts(Gen *g, Emit *e)
+{
+    struct attn_task tasks[3];
+    const struct attn_texts t = spec_texts(g->p->g->spec, tasks);
+    if (has_tasks(g))
+        put_text_tasks(e, &t);
+    if (t.prompts) {
+        put(e, "static const char *const prompts_of_spec[] = {\n");
+        for (int64_t i = 0; t.prompts[i]; i++) {
+            let(e, "text", "%s", text_or_null(g, t.prompts[i]));
+            put(e, "$text,\n");
+        }
+        put(e, "NULL\n"
+               "};\n");
+    }
+    let(e, "tasks", "%s", has_tasks(g) ? "tasks_of_spec" : "NULL");
+    let(e, "hidden", "%d", t.fill_is_hidden);
+    let(e, "prompts", "%s", t.prompts ? "prompts_of_spec" : "NULL");
+    let(e, "prompt", "%s", text_or_null(g, t.prompt));
+    put(e, "static const struct attn_texts texts_of_spec = {\n"
+           "    .tasks = $tasks,\n"
+           "    .fill_is_hidden = $hidden,\n"
+           "    .prompts = $prompts,\n"
+           "    .prompt = $prompt,\n");
+    if (t.pair.second)
+        put_pair(g, e, &t.pair);
     put(e, "};\n\n");
 }
 
@@ -149,9 +203,9 @@ static void put_members(Gen *g, Emit *e)
 
 static void emit_model_struct(Gen *g, Emit *e)
 {
-    const bool has_pair = g->o->mode == EmitAot && tasked(g);
-    if (has_pair)
-        put_pair(g, e);
+    const bool has_texts = g->o->mode == EmitAot && has_embed(g);
+    if (has_texts)
+        put_texts(g, e);
     let_model(g, e);
     if (g->o->nlevels)
         emit_choice(g, e);
@@ -184,8 +238,8 @@ static void emit_model_struct(Gen *g, Emit *e)
         put_cache(g, e, &g->p->cache[c]);
     put(e, "},\n");
     put_members(g, e);
-    if (has_pair)
-        put(e, ".pair = &pair_of_spec,\n");
+    if (has_texts)
+        put(e, ".texts = &texts_of_spec,\n");
     put(e, "};\n\n"
            "const struct attn_model *$model(void)\n"
            "{\n"
@@ -410,66 +464,10 @@ static void put_chat(Gen *g, Emit *e)
            "};\n\n");
 }
 
-/* Emits the prompts of the spec: names, each before its text. */
-static void put_prompts(Gen *g, Emit *e)
-{
-    const Spec *s = g->p->g->spec;
-    put(e, "static const char *const prompts_of_spec[] = {\n");
-    for (int64_t i = 0; i < s->prompts.n; i++) {
-        let(e, "text", "%s",
-            c_string(g->a, s->prompts.at[i], strlen(s->prompts.at[i])));
-        put(e, "$text,\n");
-    }
-    let(e, "name", "%s", text_or_null(g, s->prompt));
-    put(e, "NULL\n"
-           "};\n"
-           "static const char *const default_prompt_of_spec = $name;\n\n");
-}
-
-static void put_text_task(Emit *e, const struct attn_task *t)
-{
-    let(e, "length", "%lld", (long long)t->length);
-    let(e, "prefix", "%lld", (long long)t->prefix);
-    let(e, "fill", "%lld", (long long)t->fill);
-    let(e, "attend", "%d", t->attend);
-    let(e, "cut", "%d", t->cut);
-    let(e, "skips", "%lld", (long long)t->skips);
-    let(e, "skip", "%s", t->skips > 0 ? "skipped_of_spec" : "NULL");
-    put(e, "{ $length, $prefix, $fill, $attend, $cut, $skip, $skips },\n");
-}
-
-/* Emits what becomes of queries and documents. */
-static void put_text_tasks(Gen *g, Emit *e)
-{
-    const Spec *s = g->p->g->spec;
-    const struct attn_task query = spec_task(s, ATTN_TASK_QUERY),
-                           document = spec_task(s, ATTN_TASK_DOCUMENT);
-    let(e, "hidden", "%d", spec_hides_fill(s));
-    put(e, "#define fill_is_hidden $hidden\n");
-    if (document.skips > 0) {
-        put(e, "static const int32_t skipped_of_spec[] = {\n");
-        for (int64_t i = 0; i < document.skips; i++) {
-            let(e, "id", "%d", (int)document.skip[i]);
-            put(e, "$id,\n");
-        }
-        put(e, "};\n");
-    }
-    put(e, "static const struct attn_task tasks_of_spec[] = {\n"
-           "{ 0, -1, -1, 0, 0, NULL, 0 },\n");
-    put_text_task(e, &query);
-    put_text_task(e, &document);
-    put(e, "};\n\n");
-}
-
 /* The functions below tell if the program contains a file of runtime/. */
 static bool encodes(const Gen *g)
 {
     return !has_decoder(g->p);
-}
-
-static bool prompts(const Gen *g)
-{
-    return encodes(g) && has_vocabulary(g);
 }
 
 static bool talks(const Gen *g)
@@ -524,11 +522,7 @@ static const struct {
     { "program.c", NULL, NULL },
     { "program_file.c", NULL, NULL },
     { "program_lines.c", NULL, NULL },
-    { NULL, put_prompts, prompts },
-    { "text_task.h", NULL, tasked },
-    { "text_task.c", NULL, tasked },
-    { NULL, put_text_tasks, tasked },
-    { "program_task.c", NULL, tasked },
+    { "program_task.c", NULL, has_tasks },
     { "program_rows.c", NULL, encodes },
     { "program_generate.c", NULL, generates },
     { "program_parts.c", NULL, NULL },

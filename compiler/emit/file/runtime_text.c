@@ -14,6 +14,11 @@ bool has_vocabulary(const Gen *g)
     return has_part(g, FileText);
 }
 
+bool has_embed(const Gen *g)
+{
+    return has_vocabulary(g) && !has_decoder(g->p);
+}
+
 bool has_chat(const Gen *g)
 {
     return spec_chats(g->p->g->spec);
@@ -24,7 +29,7 @@ bool has_tasks(const Gen *g)
     const Spec *s = g->p->g->spec;
     const struct attn_task query = spec_task(s, ATTN_TASK_QUERY),
                            document = spec_task(s, ATTN_TASK_DOCUMENT);
-    return has_vocabulary(g)
+    return has_embed(g)
         && (s->pair.second || query.length > 0 || query.prefix >= 0
             || document.length > 0 || document.prefix >= 0
             || document.skips > 0);
@@ -183,6 +188,7 @@ static const struct {
     bool (*is)(const Gen *g); /* the value; NULL: always false */
 } conditions[] = {
     { "#if ATTN_HAS_TEXT\n", has_vocabulary },
+    { "#if ATTN_HAS_EMBED\n", has_embed },
     { "#if ATTN_HAS_CHAT\n", has_chat },
     { "#if ATTN_HAS_TASKS\n", has_tasks },
     { "#if ATTN_HAS_FIXED\n", has_fixed },

@@ -362,6 +362,17 @@ struct attn_task spec_task(const Spec *s, int64_t task)
                                .skips = s->document_skip.n };
 }
 
+struct attn_texts spec_texts(const Spec *s, struct attn_task *task)
+{
+    task[ATTN_TASK_QUERY] = spec_task(s, ATTN_TASK_QUERY);
+    task[ATTN_TASK_DOCUMENT] = spec_task(s, ATTN_TASK_DOCUMENT);
+    return (struct attn_texts){ .tasks = task,
+                                .fill_is_hidden = spec_hides_fill(s),
+                                .prompts = s->prompts.at,
+                                .prompt = s->prompt,
+                                .pair = s->pair };
+}
+
 struct attn_chat spec_chat(const Spec *s)
 {
     struct attn_chat chat = s->chat;
