@@ -101,14 +101,15 @@ static int64_t handle_prompted(struct attn_handle *h, const char *prompt,
 static const char *handle_chosen(struct attn_handle *h,
                                  const struct attn_text_options *o)
 {
-    const char *prompt = NULL;
+    const char *prompt;
 
-    if (o->task < 0 || o->task > ATTN_TASK_DOCUMENT)
+    if (o->task < 0 || o->task > ATTN_TASK_DOCUMENT) {
         handle_fail(h, ATTN_ERROR_OPTION, "task: 0 to %d are taken",
                     ATTN_TASK_DOCUMENT);
-    else
-        prompt = attn_text_prompt(h->model->texts, o->task, o->prompt);
-    if (!prompt && h->why[0] == '\0')
+        return NULL;
+    }
+    prompt = attn_text_prompt(h->model->texts, o->task, o->prompt);
+    if (!prompt)
         handle_fail(h, ATTN_ERROR_OPTION,
                     "prompt: %s is no name of the spec's prompts", o->prompt);
     return prompt;

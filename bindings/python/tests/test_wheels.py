@@ -27,19 +27,21 @@ class Wheels(Case):
         return str(to)
 
     def test_embed(self):
-        at = self.wheel(None, spec=ENCODER, seed=3)
-        said = self.run_python(
-            "import sys\n"
-            "sys.path.insert(0, sys.argv[1])\n"
-            "import words\n"
-            "print(words.embed(['hello', 'world']).tobytes().hex())\n"
-            "print(words.encode([3, 4, 2]).shape, 'attnc' in sys.modules)\n"
-            "try: words.embed('#')\n"
-            "except words.Error as error: print(error)", at)
         rows = words().encode(["hello", "world"])
-        self.assertEqual(said.splitlines(), [
-            rows.tobytes().hex(), "(1, 16) False",
-            "byte 1: a character or word that the vocabulary does not have"])
+        for parts in None, "model,text,handle":
+            at = self.wheel(None, spec=ENCODER, seed=3, parts=parts)
+            said = self.run_python(
+                "import sys\n"
+                "sys.path.insert(0, sys.argv[1])\n"
+                "import words\n"
+                "print(words.embed(['hello', 'world']).tobytes().hex())\n"
+                "print(words.encode([3, 4, 2]).shape, 'attnc' in sys.modules)\n"
+                "try: words.embed('#')\n"
+                "except words.Error as error: print(error)", at)
+            self.assertEqual(said.splitlines(), [
+                rows.tobytes().hex(), "(1, 16) False",
+                "byte 1: a character or word that the vocabulary does not "
+                "have"])
 
     def test_prompts(self):
         spec = ENCODER + "prompts: {query: ab, \"it's\": c}\nprompt: query\n"
@@ -116,7 +118,7 @@ class Wheels(Case):
                 (ENCODER.replace("words", "numpy"), "the name 'numpy'")):
             with self.raises(ValueError, says):
                 self.wheel(None, spec=spec, seed=1, cc="no-such-compiler")
-        for parts in "model", "model,text,handle":
+        for parts in "model", "model,text":
             with self.raises(ValueError, "leave out the options parts"):
                 self.wheel(None, spec=ENCODER, seed=1, parts=parts)
         with self.assertRaises(TypeError):
