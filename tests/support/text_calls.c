@@ -24,6 +24,7 @@ int main(int argc, char **argv)
             n = 0; /* the program answers an empty line with no rows */
         if (n < 0) {
             printf("%s\n", m_error(h));
+            m_close(h);
             return 1;
         }
         for (int64_t i = 0; i < n * M_OUTPUT; i++)
