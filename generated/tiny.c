@@ -2480,8 +2480,8 @@ static void bind_weights(void *bound, const void *packed)
 
 /* ----------------------------------------------------- a compiled model --- */
 
-#ifndef ATTN_MODEL_5
-#define ATTN_MODEL_5
+#ifndef ATTN_MODEL_6
+#define ATTN_MODEL_6
 
 enum {
     ATTN_ENCODER_DECODER = 0,
@@ -2489,6 +2489,8 @@ enum {
     ATTN_DECODER = 2,
     ATTN_ATTENTION = 3
 };
+
+enum { ATTN_TASK_NONE, ATTN_TASK_QUERY, ATTN_TASK_DOCUMENT };
 
 enum {
     ATTN_ERROR_ROOM = -1,
@@ -2520,7 +2522,7 @@ struct attn_cache_layout {
 };
 
 struct attn_search_options;
-struct attn_pair_texts;
+struct attn_texts;
 
 struct attn_model {
     const char *name;
@@ -2551,7 +2553,7 @@ struct attn_model {
     const void *(*embedded)(int64_t *bytes);
     void (*options)(struct attn_search_options *o);
     int64_t (*amx_allowed)(void);
-    const struct attn_pair_texts *pair;
+    const struct attn_texts *texts;
 };
 
 #endif
@@ -2666,8 +2668,8 @@ struct attn_state_header {
 
 #endif
 
-#ifndef ATTN_HANDLE_1
-#define ATTN_HANDLE_1
+#ifndef ATTN_HANDLE_2
+#define ATTN_HANDLE_2
 
 struct attn_handle;
 
@@ -2679,6 +2681,11 @@ struct attn_open_options {
     int64_t max_text;
     int64_t beam;
     int64_t unchecked;
+};
+
+struct attn_text_options {
+    int64_t task;
+    const char *prompt;
 };
 
 typedef int attn_take_text(void *user, const char *text, int64_t bytes);
@@ -3026,13 +3033,36 @@ ATTN_API uint64_t attn_packed_page(const void *file); /* returns the hash for
  * file. */
 ATTN_API const void *attn_packed_weights(const void *file);
 
-/* pair_text.h: a pair of texts that becomes one text, with the model's texts
+/* text_task.h: what some models do to texts before they read them. A prompt
+ * precedes a text. In late interaction a text is a query or a document: a token
+ * follows its first one, tokens fill a query, and some tokens of a document
+ * have no row. A pair of texts may become one text, with the model's texts
  * around the two. */
 
+struct attn_task {       /* what becomes of a query, or of a document */
+    int64_t length;      /* maximum tokens of a text; 0: any number */
+    int64_t prefix;      /* token after the first one; -1: none */
+    int64_t fill;        /* token that fills a text to `length`; -1: none */
+    int attend;          /* 1: all rows attend to the tokens that fill it */
+    int cut;             /* 1: longer texts are cut */
+    const int32_t *skip; /* [skips] tokens without a row in the result */
+    int64_t skips;
+};
 struct attn_pair_texts { /* the texts around a pair, in order; NULL: none. The
                           * first text of the pair follows `first`, the second
                           * one follows `second` */
     const char *begin, *prompt, *first, *second, *end;
+};
+struct attn_texts {                /* what a spec adds to texts */
+    const struct attn_task *tasks; /* [3], by ATTN_TASK_NONE etc.; NULL: a task
+                                    * only chooses the prompt */
+    int fill_is_hidden;            /* 1: rows attend only to the tokens before
+                                    * those that fill a query */
+    const char *const *prompts;    /* names, each before its text, then NULL; or
+                                    * NULL */
+    const char *prompt;            /* name of the default prompt; NULL: none */
+    struct attn_pair_texts pair;   /* `second` NULL: a pair takes the
+                                    * vocabulary's template */
 };
 
 ATTN_API int64_t attn_memory(const struct attn_model *m,

@@ -142,8 +142,8 @@ struct attn_batch {
 
 /* compiled_model.h: a compiled model (its kind, sizes and functions), and the
  * errors that all functions return. */
-#ifndef ATTN_MODEL_5
-#define ATTN_MODEL_5
+#ifndef ATTN_MODEL_6
+#define ATTN_MODEL_6
 
 /* Kinds of models. */
 enum {
@@ -152,6 +152,9 @@ enum {
     ATTN_DECODER = 2,
     ATTN_ATTENTION = 3
 };
+
+/* What a text is in late interaction. */
+enum { ATTN_TASK_NONE, ATTN_TASK_QUERY, ATTN_TASK_DOCUMENT };
 
 /* Errors, all negative; error_text() describes them. ATTN_STREAM_END and
  * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
@@ -197,7 +200,7 @@ struct attn_cache_layout {
 };
 
 struct attn_search_options;
-struct attn_pair_texts;
+struct attn_texts;
 
 /* A compiled model: constants and inner entries. The entries are pure functions
  * without global state, so threads may share a model. They check nothing: an id
@@ -247,9 +250,9 @@ struct attn_model {
     /* asks the system for AMX; returns 0 if this process may not use it. NULL:
      * no product uses AMX */
     int64_t (*amx_allowed)(void);
-    /* texts around a pair of texts; NULL, or without the second one: a pair
-     * takes the vocabulary's template */
-    const struct attn_pair_texts *pair;
+    /* what the spec adds to texts; NULL: the model generates, or the file has
+     * no code for texts */
+    const struct attn_texts *texts;
 };
 
 #endif
@@ -397,8 +400,8 @@ struct attn_state_header { /* the first bytes of a saved stream */
 
 /* handle.h: an open model: weights, memory and threads behind one pointer, for
  * one call at a time. */
-#ifndef ATTN_HANDLE_1
-#define ATTN_HANDLE_1
+#ifndef ATTN_HANDLE_2
+#define ATTN_HANDLE_2
 
 struct attn_handle; /* used by one thread at a time; every thread can open its
                      * own */
@@ -416,6 +419,15 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
     int64_t unchecked;  /* 1: do not compare the weights with their hash, so
                          * that they are read from disk only when they are first
                          * used */
+};
+
+struct attn_text_options { /* options of a text; all 0: no task, and the spec's
+                            * default prompt, if it has one */
+    int64_t task;          /* in late interaction: ATTN_TASK_QUERY or
+                            * ATTN_TASK_DOCUMENT; ATTN_TASK_NONE: neither */
+    const char *prompt;    /* name of the spec's prompt that precedes the text;
+                            * NULL: "query" or "document" as the task says, or
+                            * the default one; "": no prompt */
 };
 
 /* Receives the text of an answer as it grows. Any return value but 0 ends the

@@ -161,8 +161,8 @@ struct attn_batch {
 
 /* compiled_model.h: a compiled model (its kind, sizes and functions), and the
  * errors that all functions return. */
-#ifndef ATTN_MODEL_5
-#define ATTN_MODEL_5
+#ifndef ATTN_MODEL_6
+#define ATTN_MODEL_6
 
 /* Kinds of models. */
 enum {
@@ -171,6 +171,9 @@ enum {
     ATTN_DECODER = 2,
     ATTN_ATTENTION = 3
 };
+
+/* What a text is in late interaction. */
+enum { ATTN_TASK_NONE, ATTN_TASK_QUERY, ATTN_TASK_DOCUMENT };
 
 /* Errors, all negative; error_text() describes them. ATTN_STREAM_END and
  * ATTN_STREAM_FULL are not errors: only the function for a stream's next token
@@ -216,7 +219,7 @@ struct attn_cache_layout {
 };
 
 struct attn_search_options;
-struct attn_pair_texts;
+struct attn_texts;
 
 /* A compiled model: constants and inner entries. The entries are pure functions
  * without global state, so threads may share a model. They check nothing: an id
@@ -266,9 +269,9 @@ struct attn_model {
     /* asks the system for AMX; returns 0 if this process may not use it. NULL:
      * no product uses AMX */
     int64_t (*amx_allowed)(void);
-    /* texts around a pair of texts; NULL, or without the second one: a pair
-     * takes the vocabulary's template */
-    const struct attn_pair_texts *pair;
+    /* what the spec adds to texts; NULL: the model generates, or the file has
+     * no code for texts */
+    const struct attn_texts *texts;
 };
 
 #endif
