@@ -66,6 +66,7 @@ static int run_command(Arena *a, int argc, char **argv)
     const Options *options = options_parse(a, c, argc - 2, argv + 2);
     const char *to = writes_itself(options) ? NULL : common.output;
     const int code = report_print(to, run[c - commands], options);
+    guard_end();
     /* an output that is an input counts as usage, whoever reports it */
     return code == ExitInput && guard_refused() ? ExitUsage : code;
 }
@@ -89,7 +90,6 @@ int main(int argc, char **argv)
     Arena *a = arena_new();
     int code = run_command(a, argc, argv);
     arena_free(a);
-    guard_end();
     /* an answer that did not reach its reader is not an answer; a command that
      * ended with ExitIO has reported why */
     Fault why;
