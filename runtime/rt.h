@@ -151,8 +151,8 @@ typedef struct {
     FileUse use;
 } Output;
 /* From now on, outputs that are stdout give their bytes to a function, which
- * returns false if they are lost. NULL: no longer. */
-typedef bool OutputTake(void *with, const void *data, size_t n);
+ * returns false and sets *why if they are lost. NULL: no longer. */
+typedef bool OutputTake(void *with, const void *data, size_t n, Fault *why);
 void output_stdout_to(OutputTake *take, void *with);
 bool is_stdout(const char *path); /* "-", /dev/stdout; NULL: false */
 /* Returns true for stdout, another open descriptor, a pipe or a device; false

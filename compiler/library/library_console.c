@@ -82,14 +82,12 @@ void library_close_log(void)
 }
 
 /* ---- a command's output ---- */
-static bool give_output(void *with, const void *text, size_t n)
+static bool give_output(void *with, const void *text, size_t n, Fault *why)
 {
     CommandOutput *o = with;
     const struct attnc_streams *to = o->call->streams;
-    if (o->why.code) /* the function is not called again */
-        return false;
     if (o->file)
-        return output_write(o->file, text, n, &o->why);
+        return output_write(o->file, text, n, why);
     if (!to->out)
         return true;
     library_leave();
@@ -97,13 +95,16 @@ static bool give_output(void *with, const void *text, size_t n)
     library_return();
     errno = ended ? EIO : errno;
     return !ended
-        || fault(&o->why, ExitIO,
-                 "stdout: the function that takes it returned %d", ended);
+        || fault(why, ExitIO, "stdout: the function that takes it returned %d",
+                 ended);
 }
 
 static ssize_t write_output(void *with, const char *text, size_t n)
 {
-    return give_output(with, text, n) ? (ssize_t)n : 0;
+    CommandOutput *o = with;
+    if (o->why.code) /* the function is not called again */
+        return 0;
+    return give_output(o, text, n, &o->why) ? (ssize_t)n : 0;
 }
 
 bool library_open_output(CommandOutput *o)

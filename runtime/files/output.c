@@ -278,7 +278,7 @@ bool output_write(Output *o, const void *data, size_t n, Fault *why)
 {
     const char *from = data;
     if (o->fd < 0 && taker.take)
-        return taker.take(taker.with, data, n) || cannot_write(o, why);
+        return taker.take(taker.with, data, n, why);
     while (n > 0) {
         ssize_t done = write(o->fd, from, n < Large ? n : Large);
         if (done == Large)

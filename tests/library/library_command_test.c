@@ -195,6 +195,12 @@ static void test_refused(void **state)
     assert_string_equal(h.error, "stdout: the function that takes it returned "
                                  "7");
     assert_int_equal(h.parts, 1);
+    assert_int_equal(run_from(-1, WORDS("compile", TINY, "-o", "-"), 7),
+                     ATTNC_IO);
+    assert_string_equal(h.error, "stdout: the function that takes it returned "
+                                 "7");
+    assert_int_equal(h.parts, 1);
+    assert_int_equal(h.errors, 1);
 }
 
 static void survives(int sig)
