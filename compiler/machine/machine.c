@@ -98,14 +98,21 @@ static FmaLoop fma_loop(const Target *t)
 enum { MostRounds = 256 };
 static const double round_seconds = 0.0003;
 
+/* A loop that reads `bytes` of each of two streams, `times` times. */
+typedef uint64_t ReadLoop(const void *low, const void *high, size_t bytes,
+                          int times);
 typedef struct Crew Crew;
 
 typedef struct { /* one thread of a crew */
     Crew *crew;
     pthread_t thread;
-    const Target *target; /* limits the instructions; NULL: no limit */
-    const char *block;    /* block that the member reads; NULL: none */
-    size_t bytes, at;     /* size of the block; offset of the next read */
+    /* The loop that a step runs. It is chosen before, because virtual machines
+     * take as long as a step for CPUID, which the choice needs. */
+    FmaLoop fma;
+    DotLoop dot;
+    ReadLoop *read;
+    const char *block; /* block that the member reads; NULL: none */
+    size_t bytes, at;  /* size of the block; offset of the next read */
     double rate[MostRounds];
 } Member;
 
@@ -182,39 +189,28 @@ static double crew_rate(Member *members, int threads, double step(Member *),
 static double fma_step(Member *m)
 {
     const int64_t steps = 5000;
-    const FmaLoop loop = fma_loop(m->target);
-    volatile float kept = loop.run(steps); /* a volatile result: the compiler
+    volatile float kept = m->fma.run(steps); /* a volatile result: the compiler
                                               cannot remove the loop */
     (void)kept;
-    return 2.0 * (double)(steps * loop.floats);
-}
-
-static double run_dots(DotLoop loop)
-{
-    const int64_t steps = 5000;
-    volatile int kept = loop.run(steps);
-    (void)kept;
-    return 2.0 * (double)(steps * loop.products);
+    return 2.0 * (double)(steps * m->fma.floats);
 }
 
 static double dot_step(Member *m)
 {
-    return run_dots(dot_loop(m->target));
+    const int64_t steps = 5000;
+    volatile int kept = m->dot.run(steps);
+    (void)kept;
+    return 2.0 * (double)(steps * m->dot.products);
 }
 
-static double pair_step(Member *m)
-{
-    return run_dots(pair_loop(m->target));
-}
-
-/* Returns the rate of a step that reads no memory. */
-static double step_rate(const Target *t, int threads, double step(Member *),
+/* Returns the rate of a step that reads no memory, by members like this one. */
+static double step_rate(const Member *like, int threads, double step(Member *),
                         double seconds)
 {
     Arena *a = arena_new();
     Member *members = arena_alloc(a, (size_t)threads * sizeof *members);
     for (int i = 0; i < threads; i++)
-        members[i].target = t;
+        members[i] = *like;
     const double rate = crew_rate(members, threads, step, seconds);
     arena_free(a);
     return rate;
@@ -222,17 +218,24 @@ static double step_rate(const Target *t, int threads, double step(Member *),
 
 double machine_fma_rate(const Target *t, int threads, double seconds)
 {
-    return step_rate(t, threads, fma_step, seconds);
+    const Member like = { .fma = fma_loop(t) };
+    return step_rate(&like, threads, fma_step, seconds);
+}
+
+static double dots_rate(DotLoop loop, int threads, double seconds)
+{
+    const Member like = { .dot = loop };
+    return loop.run ? step_rate(&like, threads, dot_step, seconds) : 0;
 }
 
 double machine_dot_rate(const Target *t, int threads, double seconds)
 {
-    return dot_loop(t).run ? step_rate(t, threads, dot_step, seconds) : 0;
+    return dots_rate(dot_loop(t), threads, seconds);
 }
 
 double machine_pair_rate(const Target *t, int threads, double seconds)
 {
-    return pair_loop(t).run ? step_rate(t, threads, pair_step, seconds) : 0;
+    return dots_rate(pair_loop(t), threads, seconds);
 }
 
 /* Measures the clock with dependent multiplications, which take 3 cycles each
@@ -316,10 +319,6 @@ READ_LOOP(read_4, 4, __attribute__((target("avx2"))))
 #endif
 READ_LOOP(read_2, 2, )
 
-/* A loop that reads `bytes` of each of two streams, `times` times. */
-typedef uint64_t ReadLoop(const void *low, const void *high, size_t bytes,
-                          int times);
-
 static ReadLoop *read_loop(void)
 {
 #if defined __x86_64__
@@ -340,8 +339,8 @@ static double read_step(Member *m)
     const size_t left = half - m->at;
     const size_t bytes = left < least ? left : least;
     const int times = half < least ? (int)(least / half) : 1;
-    volatile uint64_t kept = read_loop()(m->block + m->at,
-                                         m->block + half + m->at, bytes, times);
+    volatile uint64_t kept = m->read(m->block + m->at, m->block + half + m->at,
+                                     bytes, times);
     (void)kept;
     m->at = m->at + bytes < half ? m->at + bytes : 0;
     return 2.0 * (double)bytes * times;
@@ -356,6 +355,7 @@ double machine_read_rate(const ReadBlock *b, int threads, size_t piece,
     Arena *a = arena_new();
     Member *members = arena_alloc(a, (size_t)threads * sizeof *members);
     for (int i = 0; i < threads; i++) {
+        members[i].read = read_loop();
         members[i].block = (const char *)b->at + (size_t)i * apart;
         members[i].bytes = piece / page * page;
     }
