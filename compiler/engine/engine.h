@@ -103,6 +103,8 @@ int engine_plan(Engine *e, const EngineOptions *o);
 /* After engine_plan(), plans the same graph for other targets, with the
  * options' records for them, in to[t->n]. Returns an exit code. */
 int engine_plans(Engine *e, const TargetList *t, const Plan **to);
+/* Sets *t to the target that the options select. */
+bool engine_target(const EngineOptions *o, Target *t, Fault *why);
 /* Describes the host that these options generate code for. Returns false if the
  * compiler is not installed. */
 bool engine_host(Arena *a, const EngineOptions *o, const Target *t, Host *to,

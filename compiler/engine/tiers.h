@@ -4,10 +4,6 @@
 
 #include "engine/engine.h"
 
-/* ---- engine_host.c ---- */
-/* Sets *t to the target that the options select. */
-bool engine_target(const EngineOptions *o, Target *t, Fault *why);
-
 /* ---- advice.c ---- */
 /* Prints one line if there are records for the plan's tasks but none for this
  * host: a note with the options that would use them or, if the user named the

@@ -226,10 +226,11 @@ void coefficients_cache(Arena *a, const char *host, const TimedList *new)
 }
 
 /* ---- rates ---- */
-static const char *machine_name(Arena *a, const Machine *m)
+static const char *machine_name(Arena *a, const Machine *m, const Target *t)
 {
-    return arena_printf(a, "%s, %d cores, %zu %zu %zu", m->cpu, m->cores,
-                        m->cache[0], m->cache[1], m->cache[2]);
+    return arena_printf(a, "%s, %d cores, %zu %zu %zu, %s of %d", m->cpu,
+                        m->cores, m->cache[0], m->cache[1], m->cache[2],
+                        t->name, t->width);
 }
 
 /* a row of rates: number of threads, then all rates */
@@ -255,13 +256,13 @@ static json_t *rates_json(const Rates *r)
     return json_reals(x, RatesNumbers);
 }
 
-bool rates_cached(Arena *a, Machine *m, int threads)
+bool rates_cached(Arena *a, Machine *m, const Target *t, int threads)
 {
     Machine found = *m;
     json_t *x;
     size_t i;
     machine_find(&found);
-    json_t *note = cached_note(a, rates_word, machine_name(a, &found));
+    json_t *note = cached_note(a, rates_word, machine_name(a, &found, t));
     json_array_foreach(note, i, x)
     {
         if (found.counts < MostRates
@@ -275,10 +276,25 @@ bool rates_cached(Arena *a, Machine *m, int threads)
     return true;
 }
 
-void rates_cache(Arena *a, const Machine *m)
+void rates_cache(Arena *a, const Machine *m, const Target *t)
 {
     json_t *note = json_array();
     for (int i = 0; i < m->counts; i++)
         json_array_append_new(note, rates_json(&m->rates[i]));
-    keep_note(a, rates_word, machine_name(a, m), note);
+    keep_note(a, rates_word, machine_name(a, m, t), note);
+}
+
+void rates_find(Arena *a, Machine *m, const Target *t, int threads, bool again)
+{
+    static const double seconds = 0.2;
+    Machine cached = { 0 };
+    const bool have = rates_cached(a, &cached, t, threads);
+    if (have && !again) {
+        *m = cached;
+        return;
+    }
+    machine_measure(m, t, threads, seconds);
+    if (have)
+        machine_keep_better(m, &cached);
+    rates_cache(a, m, t);
 }

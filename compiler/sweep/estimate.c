@@ -6,20 +6,12 @@
 
 #include "sweep/sweep_parts.h"
 
-static const double rates_seconds = 0.2; /* seconds to measure rates */
-
 void estimate_begin(Sweep *s)
 {
-    Machine kept = { 0 };
-    const bool have = rates_cached(s->arena, &kept, s->threads);
-    if (have && !s->times) {
-        *s->machine = kept;
-        return;
-    }
-    machine_measure(s->machine, NULL, s->threads, rates_seconds);
-    if (have)
-        machine_keep_better(s->machine, &kept);
-    rates_cache(s->arena, s->machine);
+    Fault why;
+    if (!engine_target(&s->options->model, &s->target, &why))
+        fail(why.code, "%s", why.text);
+    rates_find(s->arena, s->machine, &s->target, s->threads, s->times);
 }
 
 void estimate_next(Sweep *s, const Row *r)

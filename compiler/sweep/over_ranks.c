@@ -18,7 +18,8 @@ typedef struct {
     const Machine *m;
     const double *c;
     const Link *link;
-    Rates rates; /* as in the report */
+    Machine part; /* a rank's part of the machine, and of its rates */
+    Rates rates;
     Entry entry; /* of steps and prompts; of a model without steps: encode */
     Cost *cost;  /* [nodes] */
     const RankColumns *need;       /* [nodes] */
@@ -139,26 +140,31 @@ static void add_steps(const Ranks *r, Entry entry, RankReport *to)
     }
 }
 
-/* Returns the rates of a rank, which shares its machine with as many others as
- * the cores are enough for. */
-static Rates rates_of_rank(const Machine *m, const Link *link)
+/* Sets a rank's part of the machine, which it shares with as many others as the
+ * cores are enough for. Each core has an L2 of its own. */
+static void find_part(Ranks *r)
 {
-    const int here = (int)attn_max(1, attn_min(link->ranks,
-                                               m->cores / link->threads));
-    Rates r = *machine_rates(m, here * link->threads);
-    const double part = fmin(1, (double)link->threads / r.threads);
-    r.fma *= part;
-    r.dot *= part;
-    r.pair *= part;
+    const int threads = r->link->threads;
+    const int here = (int)attn_max(1, attn_min(r->link->ranks,
+                                               r->m->cores / threads));
+    Rates *of = &r->rates;
+    *of = *machine_rates(r->m, here * threads);
+    const double part = fmin(1, (double)threads / of->threads);
+    of->threads = threads;
+    of->fma *= part;
+    of->dot *= part;
+    of->pair *= part;
     for (int i = 0; i < Levels; i++)
-        r.read[i] *= part;
-    return r;
+        of->read[i] *= part;
+    r->part = *r->m;
+    r->part.cache[LevelL3] /= (size_t)here;
 }
 
-static double seconds_of(const Ranks *r, const Rates *rates, const Load *load)
+static double seconds_of(const Ranks *r, const Machine *m, const Rates *rates,
+                         const Load *load)
 {
     double x[Loads] = { 0 };
-    load_add(r->m, rates, load, x);
+    load_add(m, rates, load, x);
     return coefficients_seconds(r->c, x);
 }
 
@@ -208,8 +214,8 @@ static RankWork work_of_call(Ranks *r, const char *name, Entry entry,
     Load part = shared(load, (double)r->link->ranks);
     add_finish(r, entry, &part);
     add_gathers(r, entry, StackNone, &w);
-    w.one = seconds_of(r, machine_rates(r->m, r->link->threads), &load);
-    w.compute = seconds_of(r, &r->rates, &part);
+    w.one = seconds_of(r, r->m, machine_rates(r->m, r->link->threads), &load);
+    w.compute = seconds_of(r, &r->part, &r->rates, &part);
     w.link = w.messages * r->link->latency + w.bytes / r->link->rate;
     return w;
 }
@@ -297,14 +303,15 @@ RankReport ranks_report(const Plan *p, const Machine *m, const double *c,
                 .m = m,
                 .c = c,
                 .link = link,
-                .rates = rates_of_rank(m, link),
                 .entry = steps ? EntryDecode : EntryEncode,
                 .cost = new_costs(p),
                 .need = plan_rank_columns(p, link->ranks),
                 .rows = arena_alloc(p->arena_, bytes),
                 .past = arena_alloc(p->arena_, bytes),
                 .source = arena_alloc(p->arena_, bytes) };
-    RankReport to = { .link = link, .rates = r.rates };
+    RankReport to = { .link = link };
+    find_part(&r);
+    to.rates = r.rates;
     const int64_t rows = attn_min(longest(p, first), PrefillRows);
     const int64_t past = attn_min(longest(p, r.entry) - 1, StepPast);
     const int64_t short_rows = attn_min(longest(p, first), StepPast);
@@ -477,10 +484,7 @@ void ranks_print(const Engine *e, const Link *link, bool json, FILE *out)
     Machine m = { 0 };
     Coefficients c;
     machine_find(&m);
-    if (!rates_cached(e->arena, &m, m.cores)) {
-        machine_measure(&m, NULL, m.cores, 0.2);
-        rates_cache(e->arena, &m);
-    }
+    rates_find(e->arena, &m, &e->target, m.cores, false);
     const char *host = engine_host_name(e->arena, e);
     coefficients_read(e->arena, host ? host : "", &c);
     const RankReport r = ranks_report(e->plan, &m, c.c, link);

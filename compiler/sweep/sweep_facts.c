@@ -80,7 +80,7 @@ static void measure_again(const Sweep *s, const Setup *setup,
 {
     for (int i = 0; i < MostAgain && any_beaten(s, setup, works, times); i++) {
         Machine again;
-        machine_measure(&again, NULL, s->threads, again_seconds);
+        machine_measure(&again, &s->target, s->threads, again_seconds);
         machine_keep_better(s->machine, &again);
     }
 }

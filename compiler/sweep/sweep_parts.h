@@ -177,6 +177,7 @@ typedef struct {
     Columns drawn;                 /* columns of --axes: x and y, or y only */
     int drawn_axis;                /* axis in --axes; -1: none */
     bool times;                    /* a column shows times: variants must run */
+    Target target;                 /* of the sweep's options */
     Machine *machine;    /* shared with the children, which update its rates */
     int threads;         /* maximum number of threads of a variant */
     bool estimates;      /* a column shows predicted times */
@@ -221,8 +222,7 @@ const char *workload_text(const Sweep *s, Arena *a);
 
 /* ---- estimate.c ---- */
 
-/* Sets the machine's rates to the cached ones or, if there are none, measures
- * them. */
+/* Finds the machine's rates; if rows are timed, measures them. */
 void estimate_begin(Sweep *s);
 /* Sets the host of a row and predicts the times of its workloads from the
  * planned model. */
@@ -247,10 +247,14 @@ typedef VEC(Timed) TimedList;
 void coefficients_read(Arena *a, const char *host, Coefficients *to);
 double coefficients_seconds(const double c[Loads], const double load[Loads]);
 void coefficients_cache(Arena *a, const char *host, const TimedList *timed);
-/* Reads the cached rates of this machine. Returns false if there are none for
- * this number of threads. */
-bool rates_cached(Arena *a, Machine *m, int threads);
-void rates_cache(Arena *a, const Machine *m);
+/* Reads the cached rates of this machine for code for `t`. Returns false if
+ * there are none for this number of threads. */
+bool rates_cached(Arena *a, Machine *m, const Target *t, int threads);
+void rates_cache(Arena *a, const Machine *m, const Target *t);
+/* Sets the rates of this machine for code for `t`, with up to `threads`
+ * threads: those of the cache, or measures them if there are none. `again`:
+ * measures them, and keeps the better ones. */
+void rates_find(Arena *a, Machine *m, const Target *t, int threads, bool again);
 
 /* ---- sweep_child.c ---- */
 /* Fills in the row by calling `facts` in a child process. If that fails, sets

@@ -118,19 +118,22 @@ static void test_rates(void **state)
 {
     Arena *a = arena_new();
     Machine m = { 0 }, kept = { 0 };
+    const Target t = { .name = "one", .width = 8 },
+                 other = { .name = "one", .width = 16 };
     (void)state;
     machine_find(&m);
     m.counts = 2;
     m.rates[0] = (Rates){ 1, 1e11, 4e11, 2e11, { 4e11, 2e11, 1e11, 2e10 } };
     m.rates[1] = (Rates){ 2, 2e11, 8e11, 4e11, { 8e11, 4e11, 2e11, 3e10 } };
-    assert_false(rates_cached(a, &kept, 1));
-    rates_cache(a, &m);
-    assert_true(rates_cached(a, &kept, 2));
+    assert_false(rates_cached(a, &kept, &t, 1));
+    rates_cache(a, &m, &t);
+    assert_true(rates_cached(a, &kept, &t, 2));
     assert_int_equal(kept.counts, 2);
     assert_memory_equal(&kept.rates[0], &m.rates[0], sizeof m.rates[0]);
     assert_memory_equal(&kept.rates[1], &m.rates[1], sizeof m.rates[1]);
-    assert_false(rates_cached(a, &kept, 3)); /* none for this number of
+    assert_false(rates_cached(a, &kept, &t, 3)); /* none for this number of
                                                 threads */
+    assert_false(rates_cached(a, &kept, &other, 2));
     arena_free(a);
 }
 

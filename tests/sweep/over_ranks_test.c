@@ -178,6 +178,7 @@ static void test_shared_machine(void **state)
         const Link link = { n, 1, 1e-6, 1e10 };
         const RankReport r = ranks_report(engine.plan, &two, coefficients,
                                           &link);
+        assert_int_equal(r.rates.threads, 1); /* with an L2 of its own */
         near(r.rates.fma, 1e11);
         near(r.rates.pair, 2e11);
         near(r.rates.read[LevelMemory], 6e9);
