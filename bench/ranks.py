@@ -224,6 +224,9 @@ def seconds(folder, ranks, call):
     repeat = max(3, 5000 // (sequences * rows + 20))
     more = ["--suppress=2", "--max-output=2"] if steps or call["name"] == \
         "prefill" else []
+    if steps:  # all lines at the same time, each with a start token
+        more += [f"--batch={sequences}",
+                 f"--prompt-rows={sequences * (call['past'] + 1)}"]
     start = [] if ranks == 1 else ["mpirun", "-n", str(ranks)]
     out = subprocess.run([*start, f"{folder}/{ranks}", f"{folder}/1.weights",
                           "--ids", "--threads=1", "--no-check", *more],

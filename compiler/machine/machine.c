@@ -416,6 +416,22 @@ static void add_count(Machine *m, int threads)
     m->counts++;
 }
 
+/* Raises rates of fewer threads to their share of those of more. Alone they are
+ * at least as fast, so a lower rate was disturbed. */
+static void raise_shares(Machine *m)
+{
+    for (int i = m->counts - 2; i >= 0; i--) {
+        Rates *r = &m->rates[i], share = m->rates[i + 1];
+        const double part = (double)r->threads / share.threads;
+        share.fma *= part;
+        share.dot *= part;
+        share.pair *= part;
+        for (int level = 0; level < Levels; level++)
+            share.read[level] *= part;
+        rates_keep_better(r, &share);
+    }
+}
+
 void machine_measure(Machine *m, const Target *t, int threads, double seconds)
 {
     const size_t most = (size_t)1 << 30;
@@ -432,6 +448,7 @@ void machine_measure(Machine *m, const Target *t, int threads, double seconds)
     m->clock = machine_clock(slice);
     for (int i = 0; i < m->counts; i++)
         measure_rates(m, &m->rates[i], t, &b, slice);
+    raise_shares(m);
     if (b.at)
         read_block_free(&b);
 }

@@ -65,8 +65,14 @@ static void machine_as_a_whole(void **state)
     for (int i = 1; i < m.counts; i++)
         assert_true(m.rates[i].threads > m.rates[i - 1].threads);
     for (int i = 0; i < m.counts; i++)
-        for (int level = 0; level < Levels; level++)
+        for (int level = 0; level < Levels; level++) {
             assert_true(m.rates[i].read[level] > 0.0);
+            /* a thread alone is not slower than one of several */
+            assert_true(i == 0
+                        || m.rates[i - 1].read[level] / m.rates[i - 1].threads
+                               >= 0.999 * m.rates[i].read[level]
+                                      / m.rates[i].threads);
+        }
     assert_int_equal(machine_rates(&m, 3)->threads, 3);
     assert_int_equal(machine_rates(&m, 1)->threads, 1);
     assert_int_equal(machine_level(&m, 1), LevelL1);
