@@ -176,6 +176,55 @@ OPENED(Answers, int64_t, generate_ids,
     "Otherwise as a call that generates text. Errors: those of $search(), "
     "ATTN_ERROR_OPEN, and ATTN_ERROR_LENGTH if n is above max_input.")
 
+OPENED(AnswersText, int64_t, submit,
+    (MODEL, P(struct attn_handle *, h), P(const char *, text),
+     P(int64_t, bytes), P(const struct attn_search_options *, o)),
+    "Adds a request, a text that $work() will answer together with others: as "
+    "it is answered alone. Bytes -1: it ends at its NUL. Copies the text and "
+    "*o, but the arrays to which *o points have to stay in place. The options "
+    "at open limit the number of requests. Returns the request's number, "
+    "which is above 0. Errors: those of the text (ATTN_ERROR_UNKNOWN, "
+    "ATTN_ERROR_UTF8, ATTN_ERROR_LENGTH), ATTN_ERROR_OPTION, "
+    "ATTN_ERROR_NULL, ATTN_ERROR_COUNT, ATTN_ERROR_OPEN, and ATTN_ERROR_ROOM "
+    "if no more are held, or if it needs more memory than the handle has.")
+
+OPENED(Answers, int64_t, submit_ids,
+    (MODEL, P(struct attn_handle *, h), P(const int32_t *, ids),
+     P(int64_t, n), P(const struct attn_search_options *, o)),
+    "Adds a request of ids[n], which is copied. Otherwise as a call that adds "
+    "a text. Errors: those of it but for the text, and ATTN_ERROR_ID.")
+
+OPENED(Answers, int64_t, work,
+    (MODEL, P(struct attn_handle *, h), P(struct attn_event *, events),
+     P(int64_t, cap)),
+    "Computes the next token of each request in turn, and parts of prompts, "
+    "until an answer has grown or ended. Writes what has become of requests "
+    "into events[cap]; what does not fit is written by the next call. With a "
+    "beam above 1 an answer is written when it has ended. Returns the number "
+    "of events; 0: every request has ended. After an error of the model all "
+    "requests are gone. Errors: ATTN_ERROR_OPTION if batch of the options at "
+    "open was 0, ATTN_ERROR_NULL, ATTN_ERROR_COUNT, ATTN_ERROR_OPEN, "
+    "ATTN_ERROR_FIXED.")
+
+OPENED(AnswersText, int64_t, event_text,
+    (MODEL, P(struct attn_handle *, h), P(const struct attn_event *, event),
+     P(char *, out), P(int64_t, cap)),
+    "Writes the text of an answer so far and a NUL into out[cap], as much as "
+    "fits. A decoder's answer continues the text of the request. Before it "
+    "has ended, the text ends with its last complete character. Call it "
+    "before the next call that adds a request or works on them. Returns the "
+    "bytes of the complete text, without the NUL. Errors: ATTN_ERROR_NULL, "
+    "ATTN_ERROR_COUNT, ATTN_ERROR_OPEN, ATTN_ERROR_ID, and the event's own "
+    "error.")
+
+OPENED(Answers, int, cancel,
+    (MODEL, P(struct attn_handle *, h), P(int64_t, id)),
+    "Ends a request, of which there will be no event. In a C file compiled "
+    "with -DATTNC_THREADS another thread may call this, and only this, while "
+    "$work() runs; so it sets no message. Returns 0. Errors: ATTN_ERROR_NULL, "
+    "and ATTN_ERROR_OPEN if no request has this number, or it has ended or "
+    "was cancelled before.")
+
 OPENED(AnswersText, int, score,
     (MODEL, P(struct attn_handle *, h), P(const char *, source),
      P(int64_t, source_bytes), P(const char *, target),

@@ -114,8 +114,9 @@ const char *region_name(const Plan *p, const Region *r)
 static bool taken(const char *name)
 {
     static const char *const libraries[] = {
-        "aio",   "argp", "dbm",       "fts", "fts64", "gai", "iconv",  "mq",
-        "pidfd", "re",   "re_syntax", "res", "sem",   "shm", "svcerr", NULL
+        "aio",   "argp", "dbm",   "fts",     "fts64", "gai",
+        "iconv", "mq",   "pidfd", "pthread", "re",    "re_syntax",
+        "res",   "sem",  "shm",   "svcerr",  NULL
     };
     for (int i = 0; libraries[i]; i++)
         if (!strcmp(name, libraries[i]))

@@ -184,7 +184,7 @@ static void pool_run(void *pool, int64_t parts,
 
 /* ---- threads ---- */
 
-static void *pool_work(void *pool)
+static void *pool_serve(void *pool)
 {
     struct attn_pool *p = pool;
     unsigned seen = 0;
@@ -213,7 +213,7 @@ static int pool_start(struct attn_pool *p, pthread_t *thread,
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         sigdelset(&others, own[i]);
     pthread_sigmask(SIG_SETMASK, &others, &before);
-    const int error = pthread_create(thread, attributes, pool_work, p);
+    const int error = pthread_create(thread, attributes, pool_serve, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }

@@ -50,13 +50,20 @@ struct attn_handle {
 #endif
     void *work; /* memory of a call */
     int64_t work_bytes;
+#if ATTN_HAS_SEARCH
+    struct attn_queue_size queue_size;
+    struct handle_queue *queue; /* NULL: the handle takes no requests */
+#endif
 };
 
 /* Returns the bytes of memory that the largest call within the limits needs. */
-static int64_t handle_work(const struct attn_handle *h);
+static int64_t handle_call_bytes(const struct attn_handle *h);
 /* Sets the limits from the options or their defaults. Returns 0 or an error. */
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o);
+#if ATTN_HAS_SEARCH
+static int handle_lay_out_queue(struct attn_handle *h, struct attn_memory *at);
+#endif
 
 /* ---- errors ---- */
 
@@ -176,14 +183,20 @@ static int handle_size(struct attn_handle *h, const char *name, int64_t given,
                        (long long)most);
 }
 
-static void handle_lay_out(struct attn_handle *h, struct attn_memory *at)
+/* Returns 0 or an error. */
+static int handle_lay_out(struct attn_handle *h, struct attn_memory *at)
 {
     h->bound = attn_take(at, h->model->bound_bytes, 1);
 #if ATTN_HAS_TEXT
     h->piece = attn_take(at, HANDLE_PIECE, 1);
 #endif
-    h->work_bytes = handle_work(h);
+    h->work_bytes = handle_call_bytes(h);
     h->work = attn_take(at, h->work_bytes, 1);
+#if ATTN_HAS_SEARCH
+    return handle_lay_out_queue(h, at);
+#else
+    return 0;
+#endif
 }
 
 ATTN_API int64_t attn_memory(const struct attn_model *m,
@@ -191,12 +204,14 @@ ATTN_API int64_t attn_memory(const struct attn_model *m,
 {
     struct attn_memory at = { NULL, 0 };
     struct attn_handle h = { .model = m };
-    const int wrong = handle_take_sizes(&h, m, o);
+    int wrong = handle_take_sizes(&h, m, o);
 
     if (wrong)
         return wrong;
     attn_take(&at, 1, sizeof h);
-    handle_lay_out(&h, &at);
+    wrong = handle_lay_out(&h, &at);
+    if (wrong)
+        return wrong;
     return at.used < 0 ? ATTN_ERROR_COUNT : attn_memory_bytes(&at);
 }
 

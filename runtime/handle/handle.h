@@ -21,6 +21,27 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
     int64_t unchecked;  /* 1: do not compare the weights with their hash, so
                          * that they are read from disk only when they are first
                          * used */
+    /* requests, in models that generate */
+    int64_t batch;   /* maximum requests answered at the same time; 0: none are
+                      * taken */
+    int64_t waiting; /* maximum requests held beyond those; an encoder-decoder
+                      * holds no more than `batch` new ones */
+    int64_t prompt_rows;  /* maximum rows of prompts between two tokens of the
+                           * others; a source of an encoder is never divided;
+                           * 0: no limit */
+    int64_t cache;        /* bytes for keys and values of the answers; 0: what
+                           * the longest answers need */
+    int64_t prefix_cache; /* further bytes, for prompts that were read and with
+                           * which others may begin; 0: none are kept */
+};
+
+struct attn_event { /* what has become of a request */
+    int64_t id;     /* its number */
+    int64_t ended;  /* 1: the answer is complete, and the number is free */
+    int64_t n; /* tokens of the answer so far; 0 also if there is no answer;
+                * ATTN_ERROR_FINITE if logits were not finite */
+    const int32_t *tokens; /* valid until the next call that adds a request or
+                            * works on them */
 };
 
 struct attn_text_options { /* options of a text; all 0: no task, and the spec's

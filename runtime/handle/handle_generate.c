@@ -1,5 +1,8 @@
 /* handle_generate.c: functions of a handle for a model that generates. */
 
+static int handle_queue_sizes(struct attn_handle *h,
+                              const struct attn_open_options *o);
+
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
 {
@@ -19,7 +22,7 @@ static int handle_sizes(struct attn_handle *h,
     options_of_spec(&spec);
     if (o->beam == 0)
         h->beam = spec.beam;
-    return wrong;
+    return wrong ? wrong : handle_queue_sizes(h, o);
 }
 
 /* Returns the search options, within the limits of the handle. `asked` NULL:
@@ -85,7 +88,7 @@ handle_score(const struct attn_handle *h, const struct attn_search_options *o,
     };
 }
 
-static int64_t handle_work(const struct attn_handle *h)
+static int64_t handle_call_bytes(const struct attn_handle *h)
 {
     const struct attn_model *m = h->model;
     struct attn_search_options o = handle_choice(h, NULL);
@@ -190,18 +193,20 @@ static int handle_best(struct attn_handle *h, const int32_t *ids, int64_t n,
 
 /* ---- translate ---- */
 
-/* Writes the text of ids to out, but not more than `cap` bytes. Returns the
- * length of the complete text, or an error. */
+/* Writes the text of ids, which for a decoder continues the prompt, to out, but
+ * not more than `cap` bytes. ended: 0 leaves out a character of which bytes are
+ * missing. Returns the length of the complete text, or an error. */
 static int64_t handle_spell(struct attn_handle *h, const int32_t *ids,
-                            int64_t n, char *out, int64_t cap)
+                            int64_t n, int64_t ended, char *out, int64_t cap)
 {
     struct attn_text t;
     int64_t size = 0, more = 0;
-    int wrong = attn_text_open(&t, h->target, NULL, 0, 0);
+    int wrong = attn_text_open(&t, h->target, NULL, 0,
+                               h->model->kind == ATTN_DECODER);
 
     if (wrong)
         return handle_refuse(h, wrong);
-    for (int64_t i = 0; i <= n && more >= 0; i++) {
+    for (int64_t i = 0; i < n + ended && more >= 0; i++) {
         if (i < n)
             more = attn_text_add(&t, ids[i], h->piece, HANDLE_PIECE);
         else
@@ -238,7 +243,7 @@ ATTN_API int64_t attn_translate(const struct attn_model *m,
         n = handle_best(h, h->ids, n, o, &best);
     if (n < 1)
         return n;
-    return handle_spell(h, best.tokens, best.n, out, cap);
+    return handle_spell(h, best.tokens, best.n, 1, out, cap);
 }
 
 ATTN_API int64_t attn_translate_ids(const struct attn_model *m,

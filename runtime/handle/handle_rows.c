@@ -17,7 +17,7 @@ static int handle_sizes(struct attn_handle *h,
     return handle_size(h, "max_input", o->max_input, most, &h->input);
 }
 
-static int64_t handle_work(const struct attn_handle *h)
+static int64_t handle_call_bytes(const struct attn_handle *h)
 {
     const struct attn_batch b = {
         .sequences = 1,

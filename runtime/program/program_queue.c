@@ -260,7 +260,7 @@ static void queue_refuse(struct program *p, int wrong)
 }
 #endif
 
-static void queue_work(struct program *p)
+static void queue_turn(struct program *p)
 {
     const int wrong = attn_queue_round(&queue.q);
     int64_t place = attn_queue_take(&queue.q);
@@ -293,7 +293,7 @@ static void program_lines(struct program *p)
     if (p->status != 0)
         return;
     while (p->status <= 3 && queue_read(p)) {
-        queue_work(p);
+        queue_turn(p);
         queue_print(p);
         if (queue.first == queue.next)
             shard_answered(p);

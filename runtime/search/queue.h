@@ -17,6 +17,8 @@ struct attn_queue_size {
     int64_t pages;   /* maximum pages of the self cache; 0: no limit */
     int64_t prefix_pages; /* further pages, for prompts that were read and with
                            * which others may begin; 0: none are kept */
+    int64_t draws; /* 1: sources may draw, or penalise repetitions, even if the
+                    * queue's options do not */
 };
 
 enum { ATTN_PREFIXES = 64 }; /* maximum prompts that are kept */

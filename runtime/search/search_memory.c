@@ -268,7 +268,7 @@ ATTN_API void attn_queue_lay_out(struct attn_queue *q, struct attn_memory *at)
         sources = q->calls * (q->size.longest + m->class_token);
     }
 #endif
-    if (queue_orders(q->o))
+    if (queue_orders(q->o) || q->size.draws)
         q->order = attn_take(at, m->target_vocab, word);
     queue_lay_out_caches(q, at);
     queue_lay_out_places(q, at);

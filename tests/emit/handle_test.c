@@ -1,7 +1,7 @@
 /* handle_test.c: tests an open model with the calls of handle_calls.c: its
  * memory, limits and threads, with weights that are mapped, read because files
  * cannot be mapped, or embedded; and that texts with a task or a prompt have
- * the rows that attnc run gives them. */
+ * the rows that attnc run gives them; and requests, by request_calls.c. */
 /* limit: 900 s */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -52,6 +52,28 @@ static void test_threads(void **state)
 {
     (void)state;
     check("-DBLOCKS=2", "-DATTNC_THREADS", "-DTHREADS=3", false);
+}
+
+/* Runs request_calls.c with a model. */
+static void check_requests(const char *spec, const char *threads)
+{
+    Spawned s;
+    assert_true(WORKS(attnc(), "compile", spec, "--march=x86-64-v3",
+                      "--set=name=m", "--seed=1", "--embed", "-o",
+                      in_dir("m.c")));
+    assert_true(WORKS(some_clang(), "-std=c11", "-O1", "-march=x86-64-v3",
+                      "-Wall", "-Wextra", "-Werror", "-I", dir, threads,
+                      "-pthread", "tests/support/request_calls.c",
+                      in_dir("m.c"), "-lm", "-o", in_dir("m")));
+    if (RUN(&s, "", in_dir("m")) != 0)
+        fail_msg("%s%s", s.out, s.tail);
+}
+
+static void test_requests(void **state)
+{
+    (void)state;
+    check_requests(g2p, "-DATTNC_THREADS");
+    check_requests("models/tiny.yaml", "-DY");
 }
 
 /* Compiles a spec and text_calls.c. */
@@ -128,8 +150,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_mapped),  TEST(test_inside), TEST(test_read),
-        TEST(test_threads), TEST(test_texts),  TEST(test_prompts),
+        TEST(test_mapped),   TEST(test_inside), TEST(test_read),
+        TEST(test_threads),  TEST(test_texts),  TEST(test_prompts),
+        TEST(test_requests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

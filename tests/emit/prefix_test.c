@@ -358,6 +358,7 @@ static void test_rule(void **state)
         { "model_x", "model_x" },
         { "_x", "model__x" },
         { "shm", "model_shm" },
+        { "pthread", "model_pthread" },
         { "shmx", "shmx" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

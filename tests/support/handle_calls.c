@@ -80,6 +80,38 @@ static void check_memory(const char *path)
     HOLDS(allocated == 2 * BLOCKS - 1 && freed == allocated);
 }
 
+/* Works until a request has ended. Returns its event. */
+static struct attn_event work_until(struct attn_handle *h, int64_t id)
+{
+    struct attn_event e[3];
+    int64_t n = 1;
+    while (n > 0) {
+        n = m_work(h, e, 3);
+        for (int64_t i = 0; i < n; i++)
+            if (e[i].id == id && e[i].ended)
+                return e[i];
+    }
+    return (struct attn_event){ .n = -1 };
+}
+
+/* Checks that the memory of requests is that of open(). */
+static void check_requests(const char *path)
+{
+    const struct attn_open_options o = { .batch = 2, .waiting = 1 };
+    char out[100];
+    HOLDS(m_memory(&o) > m_memory(NULL));
+    struct attn_handle *h = m_open(path, &o);
+    HOLDS(!*m_error(h));
+    const int before = allocated;
+    const int64_t id = m_submit(h, word, -1, NULL);
+    HOLDS(id > 0 && m_submit(h, "ab", -1, NULL) > 0);
+    const struct attn_event e = work_until(h, id);
+    HOLDS(m_event_text(h, &e, out, sizeof out) == (int64_t)strlen(answer));
+    HOLDS(!strcmp(out, answer));
+    HOLDS(allocated == before);
+    m_close(h);
+}
+
 static void check_no_memory(const char *path)
 {
     none = 1;
@@ -188,6 +220,7 @@ int main(int argc, char **argv)
     const char *path = argc > 1 ? argv[1] : NULL;
     check_memory(path);
     check_no_memory(path);
+    check_requests(path);
     check_room(path);
     check_stop(path);
     check_sizes(path);

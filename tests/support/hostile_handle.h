@@ -68,7 +68,7 @@ static void check_open(void)
     refuses("/", NULL, "not a regular file");
     refuses("LICENSE", NULL, "LICENSE: ");
     check_options();
-    handle = m_open(NULL, NULL);
+    handle = m_open(NULL, &(struct attn_open_options){ .batch = 2 });
     sound = m_error(handle)[0] == '\0';
     if (sound != (m_embedded(NULL) != NULL || model->weights_bytes == 0))
         complain("open", "NULL, NULL", m_error(handle));
@@ -219,9 +219,45 @@ static int take_id(void *user, int32_t id)
         SAYS(ATTN_ERROR_NULL, f, __VA_ARGS__);                                \
     } while (0)
 
+static void check_requests(int32_t *ids, int64_t most)
+{
+    struct attn_event *e = array(2 * sizeof *e);
+    CALL(ATTN_ERROR_NULL, submit_ids, NULL, ids, 2, NULL);
+    SAYS(ATTN_ERROR_NULL, submit_ids, NULL, 2, NULL);
+    SAYS(ATTN_ERROR_COUNT, submit_ids, ids, -1, NULL);
+    SAYS(ATTN_ERROR_LENGTH, submit_ids, ids, most + 1, NULL);
+    SEARCHES(submit_ids, ids, 2, &o);
+    ids[1] = 1 << 20;
+    SAYS(ATTN_ERROR_ID, submit_ids, ids, 2, NULL);
+    ids[1] = 0;
+    CALL(ATTN_ERROR_NULL, work, NULL, e, 2);
+    SAYS(ATTN_ERROR_NULL, work, NULL, 2);
+    SAYS(ATTN_ERROR_COUNT, work, e, 0);
+    SAYS(0, work, e, 2);
+    const int64_t id = sound ? m_submit_ids(handle, ids, 2, NULL) : 1;
+    CALL(ATTN_ERROR_NULL, cancel, NULL, id);
+    CALL(ATTN_ERROR_OPEN, cancel, handle, 0);
+    CALL(ATTN_ERROR_OPEN, cancel, handle, INT64_MAX);
+    CALL(sound ? 0 : ATTN_ERROR_OPEN, cancel, handle, id);
+    CALL(ATTN_ERROR_OPEN, cancel, handle, id);
+    SAYS(0, work, e, 2);
+}
+
+static void check_request_options(void)
+{
+    REFUSES(o.batch = -1, "batch");
+    REFUSES(o.batch = 1 << 20, "batch");
+    REFUSES(o.waiting = -1, "waiting");
+    REFUSES(o.prompt_rows = -1, "prompt_rows");
+    REFUSES(o.cache = -1, "cache");
+    REFUSES(o.prefix_cache = -1, "prefix_cache");
+}
+
 static void check_ids(int32_t *ids, int64_t most)
 {
     double x;
+    check_request_options();
+    check_requests(ids, most);
     CALL(ATTN_ERROR_NULL, generate_ids, NULL, ids, 2, NULL, take_id, NULL);
     SAYS(ATTN_ERROR_NULL, generate_ids, NULL, 2, NULL, take_id, NULL);
     SAYS(ATTN_ERROR_NULL, generate_ids, ids, 2, NULL, NULL, NULL);
@@ -286,6 +322,25 @@ static void check_text_calls(void)
     SAYS(ATTN_ERROR_NULL, generate, "ab", NULL, NULL, NULL);
     SAYS(ATTN_ERROR_UNKNOWN, generate, "a%", NULL, take_text, NULL);
     SEARCHES(generate, "ab", &o, take_text, NULL);
+    CALL(ATTN_ERROR_NULL, submit, NULL, "ab", -1, NULL);
+    SAYS(ATTN_ERROR_NULL, submit, NULL, -1, NULL);
+    SAYS(ATTN_ERROR_COUNT, submit, "ab", -2, NULL);
+    SAYS(ATTN_ERROR_UNKNOWN, submit, "a%", -1, NULL);
+    SEARCHES(submit, "ab", 2, &o);
+    const int32_t bad = 1 << 20;
+    struct attn_event e = { .ended = 1, .n = 1, .tokens = &bad };
+    CALL(ATTN_ERROR_NULL, event_text, NULL, &e, out, 4);
+    SAYS(ATTN_ERROR_NULL, event_text, NULL, out, 4);
+    SAYS(ATTN_ERROR_NULL, event_text, &e, NULL, 4);
+    SAYS(ATTN_ERROR_COUNT, event_text, &e, out, -1);
+    SAYS(ATTN_ERROR_ID, event_text, &e, out, 4);
+    e.n = ATTN_ERROR_FINITE;
+    SAYS(ATTN_ERROR_FINITE, event_text, &e, out, 4);
+    e.n = 1;
+    e.tokens = NULL;
+    SAYS(ATTN_ERROR_NULL, event_text, &e, out, 4);
+    e.n = 0;
+    SAYS(0, event_text, &e, out, 4);
     CALL(ATTN_ERROR_NULL, score, NULL, "ab", -1, "AH", -1, &x);
     SAYS(ATTN_ERROR_NULL, score, NULL, -1, "AH", -1, &x);
     SAYS(ATTN_ERROR_NULL, score, "ab", -1, NULL, -1, &x);

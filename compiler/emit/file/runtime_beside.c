@@ -49,15 +49,16 @@ static void put_handle(Gen *g, Emit *e)
     emit_all_of(g, e, CoreOpenFile);
     for (int i = 0; i < 2; i++) {
         let(e, "sizes", "%s_sizes", kinds[i].kind);
-        let(e, "work", "%s_work", kinds[i].kind);
+        let(e, "work", "%s_call_bytes", kinds[i].kind);
         put(e, "#define handle_sizes $sizes\n"
-               "#define handle_work $work\n"
+               "#define handle_call_bytes $work\n"
                "\n");
         paste_file(g, e, kinds[i].file);
         put(e, "#undef handle_sizes\n"
-               "#undef handle_work\n"
+               "#undef handle_call_bytes\n"
                "\n");
     }
+    paste_file(g, e, "handle_queue.c");
     put(e, "static int handle_sizes(struct attn_handle *h,\n"
            "                        const struct attn_open_options *o)\n"
            "{\n"
@@ -65,9 +66,10 @@ static void put_handle(Gen *g, Emit *e)
            "rows_sizes(h, o);\n"
            "}\n"
            "\n"
-           "static int64_t handle_work(const struct attn_handle *h)\n"
+           "static int64_t handle_call_bytes(const struct attn_handle *h)\n"
            "{\n"
-           "    return h->model->decode ? generate_work(h) : rows_work(h);\n"
+           "    return h->model->decode ? generate_call_bytes(h)\n"
+           "                            : rows_call_bytes(h);\n"
            "}\n"
            "\n");
 }

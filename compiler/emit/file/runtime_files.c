@@ -191,6 +191,8 @@ void core_read(Gen *g)
     }
     core_add(g, CoreOpenFile,
              has_decoder(g->p) ? "handle_generate.c" : "handle_rows.c");
+    if (has_decoder(g->p))
+        core_add(g, CoreOpenFile, "handle_queue.c");
 }
 
 void core_need(Gen *g, const Emit *part)
