@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "support/fake_model.h"
+#include "support/fake_options.h"
 
 enum { Sentences = 6 };
 
@@ -20,21 +21,6 @@ typedef struct { /* a batch and its answers */
     struct attn_hypothesis out[Sentences * 64];
     int64_t found[Sentences];
 } Case;
-
-static struct attn_search_options options(int64_t beam)
-{
-    return (struct attn_search_options){
-        .beam = beam,
-        .results = 1,
-        .max_output = 20,
-        .max_output_plus = -1,
-        .patience = 1.0f,
-        .alpha = 1.0f,
-        .start = 1,
-        .end = 2,
-        .want_scores = 1,
-    };
-}
 
 /* Makes one source of n tokens. */
 static void case_make(Case *c, int64_t kind, int64_t vocab, uint32_t seed,
