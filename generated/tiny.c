@@ -2585,6 +2585,9 @@ struct attn_sampling {
 enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
 enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
+enum { ATTN_DRAFT_NONE = 0, ATTN_DRAFT_NGRAM = 1 };
+enum { ATTN_DRAFT_MOST = 15 };
+
 struct attn_search_options {
     int64_t beam;
     int64_t results;
@@ -2600,6 +2603,7 @@ struct attn_search_options {
     const int32_t *prefix;
     int64_t prefix_n;
     int64_t want_scores;
+    int64_t draft;
     struct attn_process process;
     struct attn_sampling sampling;
     const struct attn_parallel *parallel;
@@ -2634,6 +2638,22 @@ enum {
     ATTN_STREAM_FULL = -2
 };
 
+struct attn_draft {
+    int32_t ids[ATTN_DRAFT_MOST];
+    int64_t slot;
+    int64_t first, end;
+    int64_t next;
+    int64_t most;
+    int64_t size;
+    int64_t credit;
+    int64_t pause, pause_after;
+    int32_t *source;
+    int64_t source_n;
+    int32_t *heads, *before;
+    int64_t indexed, index_slot;
+    int64_t proposed, taken;
+};
+
 struct attn_stream_room {
     struct attn_cache self, cross;
     int64_t streams, width;
@@ -2641,6 +2661,7 @@ struct attn_stream_room {
     int32_t *tokens;
     int32_t *order;
     float *logits;
+    struct attn_draft draft;
     void *arena;
 };
 struct attn_stream {
@@ -2680,6 +2701,7 @@ struct attn_open_options {
     int64_t max_output;
     int64_t max_text;
     int64_t beam;
+    int64_t draft;
     int64_t unchecked;
 };
 
@@ -6149,6 +6171,8 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
         return ATTN_ERROR_ID;
     if (!attn_sampling_fits(&o->sampling))
         return ATTN_ERROR_OPTION;
+    if (o->draft < ATTN_DRAFT_NONE || o->draft > ATTN_DRAFT_NGRAM)
+        return ATTN_ERROR_OPTION;
     int wrong = attn_check_parallel(m, o->parallel);
     if (wrong == 0)
         wrong = attn_check_ids(o->ends, o->ends_count, vocab);
@@ -6404,6 +6428,257 @@ ATTN_API int64_t attn_queue_bytes(const struct attn_model *m,
     return attn_memory_bytes(&at);
 }
 
+/* draft.c: proposes the next tokens of a stream, so that one call of the model
+ * reads them together with the last token, because a call that reads weights
+ * from memory takes hardly longer for several rows than for one.
+ *
+ * A proposal never changes the answer. The logits of the proposed rows stay in
+ * the room, unread. The stream then chooses its tokens one by one as it would
+ * without a draft. While each token that it chose is the one that was proposed,
+ * the logits of the next row are there already. Any other token drops the rest.
+ *
+ * Rows that were read ahead are beyond the length of their slot, so they are in
+ * no saved state and no fork. They are in the same page as the last token, so
+ * they take no page, and windows give back no page earlier.
+ *
+ * How many tokens are proposed depends only on how many were taken before. */
+
+enum {
+    DRAFT_LONGEST = 16, /* maximum tokens that are compared */
+    DRAFT_HASH_BITS = 10,
+    DRAFT_TRIES = 32,  /* maximum places that are compared */
+    DRAFT_CREDIT = 16, /* maximum proposals that are paid for in advance */
+    DRAFT_PAUSE = 64   /* maximum tokens until the next proposal */
+};
+
+/* When to propose. A row more costs little if a step reads its weights from
+ * memory: measured with 4 to 440 MB, 4 to 27 % of a step. It costs up to 75 %
+ * if the weights stay in the cache of a core. */
+struct draft_rule {
+    int64_t weights; /* minimum bytes */
+    int64_t least;   /* tokens that must have occurred before */
+    int64_t gain;    /* proposals that a taken one pays for */
+    int64_t last;    /* index of the most proposals of a call */
+};
+static const struct draft_rule draft_rules[] = {
+    { (int64_t)4 << 20, 2, 4, 3 },
+    { 0, 4, 1, 1 },
+};
+
+static const struct draft_rule *draft_rule(const struct attn_model *m)
+{
+    const struct draft_rule *rule = draft_rules;
+    while (m->weights_bytes < rule->weights)
+        rule++;
+    return rule;
+}
+
+/* Proposals of a call. A call has one row more, which fills the tiles of matrix
+ * products: 7 rows can take longer than 8. */
+static const int8_t draft_sizes[] = { 1, 3, 7, ATTN_DRAFT_MOST };
+
+/* Returns why a stream of this model can have no draft, or NULL. */
+ATTN_API const char *attn_draft_wrong(const struct attn_model *m)
+{
+    for (int64_t i = 0; i < m->caches; i++)
+        if (m->cache[i].of == ATTN_SELF && m->cache[i].states > 0)
+            return "the states of recurrent layers and convolutions cannot go "
+                   "back by a token";
+    return NULL;
+}
+
+/* Ends the proposals of the last call, and decides how many the next call
+ * gets. */
+static void draft_settle(const struct attn_stream *s)
+{
+    struct attn_draft *d = &s->room->draft;
+    const struct draft_rule *rule = draft_rule(s->model);
+    const int64_t proposed = d->end - d->first - 1;
+    const int64_t taken = d->next - d->first - 1;
+    d->end = 0;
+    d->credit = attn_min(d->credit + rule->gain * taken - proposed,
+                         DRAFT_CREDIT);
+    if (taken == proposed) {
+        d->size = attn_min(d->size + 1, rule->last);
+        d->pause_after /= 2;
+    } else if (2 * taken < proposed) {
+        d->size = attn_max(d->size - 1, 0);
+    }
+    if (d->credit >= 0)
+        return;
+    d->credit = 0;
+    d->pause = attn_max(d->pause_after, 1);
+    d->pause_after = attn_min(2 * d->pause, DRAFT_PAUSE);
+}
+
+/* Takes memory for the drafts of streams. */
+ATTN_API void attn_draft_take(struct attn_draft *d, int64_t source_rows,
+                              int64_t tokens, struct attn_memory *at)
+{
+    const int64_t word = sizeof(int32_t);
+    d->most = ATTN_DRAFT_MOST;
+    d->source = attn_take(at, source_rows, word);
+    d->heads = attn_take(at, 1 << DRAFT_HASH_BITS, word);
+    d->before = attn_take(at, source_rows + tokens, word);
+}
+
+/* Drops the rows that were read ahead. */
+ATTN_API void attn_draft_drop(struct attn_stream *s)
+{
+    if (s->room->draft.end > 0)
+        draft_settle(s);
+}
+
+/* Returns the logits of the stream's last token if it was read ahead as a
+ * proposal, and adds its row to the slot. Otherwise returns NULL. */
+ATTN_API float *attn_draft_logits(struct attn_stream *s)
+{
+    struct attn_stream_room *r = s->room;
+    struct attn_draft *d = &r->draft;
+    const int64_t row = s->n - 1, ahead = row - d->first;
+    if (row != d->next || row >= d->end || s->slot != d->slot)
+        return NULL;
+    if (s->read != row || s->tokens[row] != d->ids[ahead - 1])
+        return NULL;
+    if (attn_cache_grow(&r->self, s->slot, 1) < 0)
+        return NULL;
+    s->read++;
+    d->next++;
+    d->taken++;
+    return r->logits + ahead * s->model->target_vocab;
+}
+
+/* ---- the text ---- */
+
+/* The text is the source, then the tokens of the stream. It is indexed by the
+ * hash of two tokens, so a step takes the same time however long it is. */
+static const int32_t *draft_text(const struct attn_stream *s, int64_t at)
+{
+    const struct attn_draft *d = &s->room->draft;
+    if (at < d->source_n)
+        return d->source + at;
+    return s->tokens + at - d->source_n;
+}
+
+/* Returns the latest indexed place whose two tokens have the hash of those that
+ * end here, plus one. */
+static int32_t *draft_head(const struct attn_draft *d, const int32_t *end)
+{
+    const uint32_t two = (uint32_t)end[-1] * 0x9e3779b1u + (uint32_t)end[0];
+    return d->heads + ((two * 0x85ebca6bu) >> (32 - DRAFT_HASH_BITS));
+}
+
+/* Indexes the places of the text after which a token is known. */
+static void draft_index(const struct attn_stream *s)
+{
+    struct attn_draft *d = &s->room->draft;
+    const int64_t end = d->source_n + s->n - 1;
+    if (d->index_slot != s->slot || d->indexed > end)
+        d->indexed = 0;
+    if (d->indexed == 0)
+        memset(d->heads, 0, sizeof *d->heads << DRAFT_HASH_BITS);
+    d->index_slot = s->slot;
+    for (; d->indexed < end; d->indexed++) {
+        const int64_t at = d->indexed;
+        if (at == 0 || at == d->source_n - 1 || at == d->source_n)
+            continue; /* the end of the source, or a first token */
+        int32_t *head = draft_head(d, draft_text(s, at));
+        d->before[at] = *head;
+        *head = (int32_t)(at + 1);
+    }
+}
+
+/* Returns how many tokens up to this place are those at the end of the
+ * stream. */
+static int64_t draft_same(const struct attn_stream *s, int64_t at)
+{
+    const int64_t source = s->room->draft.source_n;
+    const int64_t known = at < source ? at + 1 : at - source + 1;
+    const int64_t most = attn_min(attn_min(known, s->n), DRAFT_LONGEST);
+    const int32_t *a = draft_text(s, at), *b = s->tokens + s->n - 1;
+    int64_t same = 0;
+    while (same < most && a[-same] == b[-same])
+        same++;
+    return same;
+}
+
+/* Looks for the last tokens of the stream earlier in the text. Returns the
+ * tokens that followed and sets *left to their number, or returns NULL. The
+ * longest match counts, and of equally long ones the latest. */
+static const int32_t *draft_match(const struct attn_stream *s, int64_t *left)
+{
+    const struct attn_draft *d = &s->room->draft;
+    int64_t longest = draft_rule(s->model)->least - 1, found = -1;
+    if (s->n <= longest)
+        return NULL;
+    int64_t at = *draft_head(d, s->tokens + s->n - 1) - 1;
+    for (int i = 0; i < DRAFT_TRIES && at >= 0; i++) {
+        const int64_t same = draft_same(s, at);
+        if (same > longest) {
+            longest = same;
+            found = at;
+        }
+        at = d->before[at] - 1;
+    }
+    if (found < 0)
+        return NULL;
+    *left = ATTN_DRAFT_MOST; /* the stream goes on with its own proposals */
+    if (found < d->source_n)
+        *left = d->source_n - 1 - found;
+    return draft_text(s, found) + 1;
+}
+
+/* ---- proposals ---- */
+
+/* Returns how many tokens may be proposed: no row is read after the last token
+ * that the stream has room for, or in another page. */
+static int64_t draft_room(const struct attn_stream *s)
+{
+    int64_t n = s->room->draft.most;
+    n = attn_min(n, s->room->width - 1 - s->n);
+    n = attn_min(n, s->model->max_target - s->n);
+    return attn_min(n, ATTN_PAGE - 1 - (s->n - 1) % ATTN_PAGE);
+}
+
+/* Writes proposals behind the stream's tokens. Returns their number. */
+ATTN_API int64_t attn_draft_propose(struct attn_stream *s)
+{
+    struct attn_draft *d = &s->room->draft;
+    attn_draft_drop(s);
+    if (s->o.draft == ATTN_DRAFT_NONE || d->most == 0 || s->n - s->read != 1)
+        return 0;
+    if (d->pause > 0) {
+        d->pause--;
+        return 0;
+    }
+    draft_index(s);
+    int64_t n = 0, most = 0, size = d->size;
+    const int32_t *next = draft_match(s, &most);
+    most = attn_min(most, draft_room(s));
+    while (size >= 0 && draft_sizes[size] > most)
+        size--;
+    if (size < 0)
+        return 0;
+    while (n < draft_sizes[size]) {
+        d->ids[n] = s->tokens[s->n + n] = next[n];
+        n++;
+    }
+    return n;
+}
+
+/* Records that a call has read the last token and n proposals, whose logits are
+ * in the room, and removes the rows of the proposals from the slot. */
+ATTN_API void attn_draft_read(struct attn_stream *s, int64_t n)
+{
+    struct attn_draft *d = &s->room->draft;
+    attn_cache_cut(&s->room->self, s->slot, s->read);
+    d->slot = s->slot;
+    d->first = s->read - 1;
+    d->next = s->read;
+    d->end = s->read + n;
+    d->proposed += n;
+}
+
 /* stream.c: one answer, token by token; or several answers that share the full
  * pages of their common beginning.
  *
@@ -6426,6 +6701,8 @@ static int stream_sizes(const struct attn_model *m,
         least = 1;
         most = m->max_source;
     }
+    if (o->draft && attn_draft_wrong(m))
+        return ATTN_ERROR_KIND;
     if (source_rows < least || source_rows > most)
         return ATTN_ERROR_LENGTH;
     if (tokens < 1 || tokens > attn_min(m->max_target + 1, ATTN_MOST))
@@ -6453,7 +6730,10 @@ static void stream_lay_out(struct attn_stream_room *room,
         attn_cache_take(&room->cross, m, &cross, at);
     room->tokens = attn_take(at, r->streams * r->tokens, sizeof(int32_t));
     room->order = attn_take(at, m->target_vocab, sizeof(int32_t));
-    room->logits = attn_take(at, m->target_vocab, sizeof(float));
+    if (r->o->draft)
+        attn_draft_take(&room->draft, source_rows, r->tokens, at);
+    room->logits = attn_take(at, 1 + room->draft.most,
+                             m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
     int64_t arena = m->arena_bytes(rows, 1, parts);
@@ -6546,6 +6826,10 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
     b.start = start;
     b.ids = ids;
     attn_cache_bind(&r->cross, 0, &b);
+    if (s->o.draft && s->model->source_vocab == s->model->target_vocab) {
+        memcpy(r->draft.source, ids, (size_t)n * sizeof *ids);
+        r->draft.source_n = n;
+    }
     return attn_enter(s->model, s->bound, &b, r->arena, 0);
 }
 
@@ -6601,18 +6885,19 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
 /* ---- tokens ---- */
 
 /* Reads the tokens before index `to`, and leaves the logits of the last one in
- * the room. */
-static int stream_read(struct attn_stream *s, int64_t to)
+ * the room. `ahead` proposals follow them, whose rows and logits are read too.
+ * If there are any, only one token is read before them. */
+static int stream_read(struct attn_stream *s, int64_t to, int64_t ahead)
 {
     struct attn_stream_room *r = s->room;
     struct attn_batch b = { 0 };
-    int32_t start[2], past, select;
+    int32_t start[2], past, select[1 + ATTN_DRAFT_MOST];
     const int32_t source = 0;
     b.sequences = 1;
-    b.selected = 1;
+    b.selected = 1 + ahead;
     b.start = start;
     b.past = &past;
-    b.select = &select;
+    b.select = select;
     b.source = &source;
     b.source_rows = &r->source_rows;
     b.parallel = s->o.parallel;
@@ -6622,18 +6907,21 @@ static int stream_read(struct attn_stream *s, int64_t to)
     start[0] = 0;
     while (s->read < to) {
         int64_t n = attn_min(to - s->read, attn_cache_rows(s->model));
-        start[1] = (int32_t)n;
+        for (int64_t i = 0; i <= ahead; i++)
+            select[i] = (int32_t)(n - 1 + i);
+        start[1] = (int32_t)(n + ahead);
         past = (int32_t)s->read;
-        select = (int32_t)(n - 1);
-        b.rows = n;
+        b.rows = n + ahead;
         b.ids = s->tokens + s->read;
-        if (attn_cache_grow(&r->self, s->slot, n) < 0)
+        if (attn_cache_grow(&r->self, s->slot, n + ahead) < 0)
             return ATTN_ERROR_ROOM;
         int wrong = attn_enter(s->model, s->bound, &b, r->arena, 1);
         if (wrong)
             return wrong;
         s->read += n;
     }
+    if (ahead > 0)
+        attn_draft_read(s, ahead);
     return 0;
 }
 
@@ -6653,6 +6941,21 @@ static int64_t stream_forced(struct attn_stream *s, int64_t token)
     return token;
 }
 
+/* Returns the logits of the last token, or NULL with *wrong. */
+static float *stream_logits(struct attn_stream *s, int *wrong)
+{
+    float *logits = attn_draft_logits(s);
+    *wrong = 0;
+    if (logits)
+        return logits;
+    if (s->read == s->n) { /* the last logits were overwritten: read again */
+        s->read--;
+        attn_cache_cut(&s->room->self, s->slot, s->read);
+    }
+    *wrong = stream_read(s, s->n, attn_draft_propose(s));
+    return *wrong ? NULL : s->room->logits;
+}
+
 ATTN_API int64_t attn_stream_next(struct attn_stream *s)
 {
     int wrong = attn_stream_check(s);
@@ -6668,23 +6971,18 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (answer < s->o.prefix_n)
         return stream_forced(s, s->o.prefix[answer]);
-    if (s->read == s->n) { /* the last logits were overwritten: read again */
-        s->read--;
-        attn_cache_cut(&r->self, s->slot, s->read);
-    }
-    wrong = stream_read(s, s->n);
+    float *logits = stream_logits(s, &wrong);
     if (wrong == ATTN_ERROR_FIXED)
         return wrong;
     if (wrong)
         return ATTN_STREAM_FULL;
-    if (!attn_logits_finite(r->logits, vocab))
+    if (!attn_logits_finite(logits, vocab))
         return ATTN_ERROR_FINITE;
-    const struct attn_process_row row = { &s->o,     r->logits, vocab,
-                                          s->tokens, s->lead,   s->n,
-                                          r->order };
+    const struct attn_process_row row = { &s->o,   logits, vocab,   s->tokens,
+                                          s->lead, s->n,   r->order };
     attn_process_logits(&row);
-    attn_forbid_logits(&s->o, r->logits, vocab);
-    int64_t token = attn_sample(&s->o.sampling, r->logits, vocab, answer,
+    attn_forbid_logits(&s->o, logits, vocab);
+    int64_t token = attn_sample(&s->o.sampling, logits, vocab, answer,
                                 r->order);
     if (token < 0)
         return ATTN_STREAM_FULL;
@@ -6713,8 +7011,10 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
         return wrong;
     if (slot < 0 || slot >= from->room->streams || slot == from->slot)
         return ATTN_ERROR_OPEN;
-    wrong = stream_read(from, from->n - 1); /* reads the tokens that both
-                                               streams share */
+    attn_draft_drop(from);
+    from->room->draft.indexed = 0;
+    wrong = stream_read(from, from->n - 1, 0); /* reads the tokens that both
+                                                * streams share */
     if (wrong)
         return wrong;
     s = *from;
@@ -8066,6 +8366,7 @@ struct attn_handle {
     int64_t input, output;                /* maximum lengths of input and
                                            * output, in tokens or rows */
     int64_t beam, text; /* maximum hypotheses, and bytes of a text */
+    int64_t draft;      /* the draft of answers that grow */
     void *tokens;       /* block for ids and scores; its size depends on the
                          * vocabularies */
     int64_t most;       /* maximum ids per text */
@@ -8334,6 +8635,20 @@ ATTN_API void attn_close(struct attn_handle *h)
 
 /* handle_generate.c: functions of a handle for a model that generates. */
 
+/* Sets the draft. Returns 0 or an error. */
+static int handle_draft(struct attn_handle *h, int64_t draft)
+{
+    const char *wrong = attn_draft_wrong(h->model);
+
+    h->draft = draft;
+    if (draft < ATTN_DRAFT_NONE || draft > ATTN_DRAFT_NGRAM)
+        return handle_fail(h, ATTN_ERROR_OPTION, "draft: 0 to %d are taken",
+                           ATTN_DRAFT_NGRAM);
+    if (draft && wrong)
+        return handle_fail(h, ATTN_ERROR_OPTION, "draft: %s", wrong);
+    return 0;
+}
+
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
 {
@@ -8350,6 +8665,8 @@ static int handle_sizes(struct attn_handle *h,
                             &h->output);
     if (wrong == 0)
         wrong = handle_size(h, "beam", o->beam, INT16_MAX, &h->beam);
+    if (wrong == 0)
+        wrong = handle_draft(h, o->draft);
     options_of_spec(&spec);
     if (o->beam == 0)
         h->beam = spec.beam;
@@ -8368,6 +8685,7 @@ handle_choice(const struct attn_handle *h,
     if (asked)
         o = *asked;
     o.results = 1;
+    o.draft = h->draft;
     if (o.max_output == 0 || o.max_output > h->output)
         o.max_output = h->output;
     if (!o.parallel)
@@ -8773,7 +9091,7 @@ enum {
 
 struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
                         * value of the spec */
-    const char *prefix;
+    const char *prefix, *draft;
     int64_t beam, nbest, end_token;
     int64_t max_input, max_output; /* maximum lengths; 0: the model's limit */
     float alpha, patience;
@@ -9513,6 +9831,7 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
         o->process.repetition_penalty = s->process.repetition_penalty;
     if (s->process.no_repeat_ngram >= 0)
         o->process.no_repeat_ngram = s->process.no_repeat_ngram;
+    o->draft = s->draft ? ATTN_DRAFT_NGRAM : ATTN_DRAFT_NONE;
     o->sampling = s->sampling;
     o->sampling.temperature = attn_settings_temperature(s);
     o->sampling.seed = seed;
@@ -9520,6 +9839,8 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
 
 ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 {
+    if (s->draft && strcmp(s->draft, "ngram") != 0)
+        return "--draft takes ngram";
     if (use == ATTN_FOR_PROMPT && s->beam > 1)
         return "--beam is for lines of stdin, not for --prompt";
     if (use == ATTN_FOR_LINES && attn_settings_temperature(s) > 0.0f
@@ -9743,6 +10064,8 @@ static const struct program_option program_option[] = {
       0, 0, 0, "forbid a token or a sequence of tokens" },
     { "Search", "--end-token", "ID", OPTION_WHOLE, 35, AT(set.end_token),
       0, 2147483647, -1, "this token ends an answer" },
+    { "Search", "--draft", "HOW", OPTION_TEXT, 34, AT(set.draft),
+      0, 0, 0, "guess tokens to read several at once: ngram" },
     { "Sampling", "--temperature", "X", OPTION_REAL, 35, AT(set.sampling.temperature),
       0, 1000000, -1, "draw tokens at random; 0: take the best" },
     { "Sampling", "--top-k", "N", OPTION_WHOLE, 35, AT(set.sampling.top_k),
@@ -9824,6 +10147,9 @@ static const struct attn_synonym program_synonym[] = {
           "--logit-bias --bad-words --suppress-tokens --suppress-sequences "
           "--disable-unk --ban-tokens" },
     { "--end-token", "--eos --eos-id --eos-token --eos-token-id" },
+    { "--draft",
+          "--lookup --prompt-lookup --prompt-lookup-num-tokens "
+          "--speculative --speculate --draft-max" },
     { "--temperature",
           "--tmp --do-sample --sampling-temperature --softmax-temp" },
     { "--top-k", "-k --topk --sampling-topk" },
@@ -10637,6 +10963,9 @@ static void program_prepare(struct program *p)
     options_of_spec(&search.o);
     attn_settings_apply(&p->set, spec_states_beam, p->seed, &search.o);
     search.o.parallel = p->parallel;
+    const char *wrong = search.o.draft ? attn_draft_wrong(p->m) : NULL;
+    if (wrong)
+        program_fail(p, 2, "--draft: %s", wrong);
     program_suppress(p);
     if (p->set.prefix && p->status == 0) {
         search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
@@ -11693,9 +12022,14 @@ static void stream_speed(const struct program *p,
         return;
     fprintf(stderr,
             "%lld tokens, %.1f tokens per second; the first after "
-            "%.1f ms\n",
+            "%.1f ms",
             (long long)r->count, (double)(r->count - 1) / (r->last - r->first),
             (r->first - r->from) * 1e3);
+    if (r->s.o.draft)
+        fprintf(stderr, "; %lld of %lld proposals taken",
+                (long long)r->s.room->draft.taken,
+                (long long)r->s.room->draft.proposed);
+    fputc('\n', stderr);
 }
 
 static void stream_save(struct program *p, const struct program_stream *r)

@@ -300,6 +300,11 @@ struct attn_sampling {
 enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
 enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
+/* Drafts: a stream guesses its next tokens and reads them in one call. They
+ * never change an answer, only how long it takes. */
+enum { ATTN_DRAFT_NONE = 0, ATTN_DRAFT_NGRAM = 1 };
+enum { ATTN_DRAFT_MOST = 15 }; /* maximum tokens that are proposed at once */
+
 struct attn_search_options {
     int64_t beam;    /* hypotheses that stay open; 1: greedy */
     int64_t results; /* number of hypotheses returned per sentence */
@@ -317,6 +322,9 @@ struct attn_search_options {
     const int32_t *prefix; /* [prefix_n] first tokens of every answer */
     int64_t prefix_n;
     int64_t want_scores; /* greedy: 0 skips computing log-probabilities */
+    int64_t draft;       /* streams only: proposals for the next tokens;
+                          * ATTN_DRAFT_NGRAM: those that followed the last
+                          * tokens where these came before */
     struct attn_process process;
     struct attn_sampling sampling;        /* only if beam is 1 */
     const struct attn_parallel *parallel; /* NULL: one thread */
@@ -358,6 +366,28 @@ enum {
     ATTN_STREAM_FULL = -2 /* no space for a token, or no token is allowed */
 };
 
+struct attn_draft { /* proposed rows that a call has read, and how many the next
+                     * call gets */
+    int32_t ids[ATTN_DRAFT_MOST]; /* the proposed tokens */
+    int64_t slot;                 /* the stream for which they were read */
+    int64_t first, end; /* the rows whose logits are in the room; the first is
+                         * that of the last chosen token. end 0: none */
+    int64_t next;       /* the first row whose logits were not used yet */
+    int64_t most;       /* maximum tokens proposed at once, 0: no draft */
+    int64_t size;       /* index of the number that is proposed */
+    int64_t credit;     /* proposals that taken ones have paid for */
+    int64_t pause, pause_after; /* tokens until the next proposal; tokens of
+                                 * the next pause */
+    int32_t *source; /* [source_n] tokens of the source, if they are of
+                      * the vocabulary of the answer */
+    int64_t source_n;
+    int32_t *heads, *before;     /* index of the text: the latest place of each
+                                  * hash of two tokens, and the place before it
+                                  * with the same hash; both plus one */
+    int64_t indexed, index_slot; /* places that are indexed; their stream */
+    int64_t proposed, taken; /* numbers of tokens, since the room was opened */
+};
+
 struct attn_stream_room { /* memory shared by streams that were opened
                            * together */
     struct attn_cache self, cross;
@@ -365,7 +395,8 @@ struct attn_stream_room { /* memory shared by streams that were opened
     int32_t source_rows;
     int32_t *tokens; /* [streams][width] tokens of each stream */
     int32_t *order;
-    float *logits;
+    float *logits; /* of the last row; with a draft, also of those after it */
+    struct attn_draft draft;
     void *arena;
 };
 struct attn_stream {
@@ -416,6 +447,8 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
     int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
     int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
     int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
+    int64_t draft;      /* of the answers that grow, such as ATTN_DRAFT_NGRAM;
+                         * used instead of that of the search options */
     int64_t unchecked;  /* 1: do not compare the weights with their hash, so
                          * that they are read from disk only when they are first
                          * used */

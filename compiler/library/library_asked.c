@@ -20,7 +20,8 @@ static bool searches(const Option *row)
 
 static bool searches_many(const Option *row)
 {
-    return searches(row) && !option_is(row, "--stop");
+    return searches(row) && !option_is(row, "--stop")
+        && !option_is(row, "--draft");
 }
 
 static bool chats(const Option *row)
@@ -96,6 +97,16 @@ static void read_stops(Asked *q, const Texts *texts)
     q->stop_ids = ids;
 }
 
+/* Checks that the answer can have a draft, if --draft asks for one. */
+static void draft(const Asked *q)
+{
+    const char *wrong = attn_draft_wrong(q->h->m->e.backend.model);
+    if (q->o.draft && wrong)
+        fail(ExitUsage, "--draft: %s", wrong);
+    if (q->o.draft && q->use == AskedPrompt && q->o.beam != 1)
+        fail(ExitUsage, "--draft is for a beam of 1: add --beam=1");
+}
+
 static void read_asked(void *with)
 {
     static bool (*const takes[])(const Option *row) = {
@@ -126,6 +137,7 @@ static void read_asked(void *with)
     if (q->h->limits.beam > 0 && q->o.beam > q->h->limits.beam)
         fail(ExitUsage, "--beam %lld: the handle was opened for at most %lld",
              (long long)q->o.beam, (long long)q->h->limits.beam);
+    draft(q);
     q->tokens = o->tokens;
     if (o->tokens >= 0) {
         q->o.max_output = q->o.prefix_n + o->tokens;

@@ -33,6 +33,7 @@ struct attn_handle {
     int64_t input, output;                /* maximum lengths of input and
                                            * output, in tokens or rows */
     int64_t beam, text; /* maximum hypotheses, and bytes of a text */
+    int64_t draft;      /* the draft of answers that grow */
     void *tokens;       /* block for ids and scores; its size depends on the
                          * vocabularies */
     int64_t most;       /* maximum ids per text */

@@ -18,6 +18,8 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
     int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
     int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
     int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
+    int64_t draft;      /* of the answers that grow, such as ATTN_DRAFT_NGRAM;
+                         * used instead of that of the search options */
     int64_t unchecked;  /* 1: do not compare the weights with their hash, so
                          * that they are read from disk only when they are first
                          * used */

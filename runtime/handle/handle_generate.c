@@ -3,6 +3,20 @@
 static int handle_queue_sizes(struct attn_handle *h,
                               const struct attn_open_options *o);
 
+/* Sets the draft. Returns 0 or an error. */
+static int handle_draft(struct attn_handle *h, int64_t draft)
+{
+    const char *wrong = attn_draft_wrong(h->model);
+
+    h->draft = draft;
+    if (draft < ATTN_DRAFT_NONE || draft > ATTN_DRAFT_NGRAM)
+        return handle_fail(h, ATTN_ERROR_OPTION, "draft: 0 to %d are taken",
+                           ATTN_DRAFT_NGRAM);
+    if (draft && wrong)
+        return handle_fail(h, ATTN_ERROR_OPTION, "draft: %s", wrong);
+    return 0;
+}
+
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
 {
@@ -19,6 +33,8 @@ static int handle_sizes(struct attn_handle *h,
                             &h->output);
     if (wrong == 0)
         wrong = handle_size(h, "beam", o->beam, INT16_MAX, &h->beam);
+    if (wrong == 0)
+        wrong = handle_draft(h, o->draft);
     options_of_spec(&spec);
     if (o->beam == 0)
         h->beam = spec.beam;
@@ -37,6 +53,7 @@ handle_choice(const struct attn_handle *h,
     if (asked)
         o = *asked;
     o.results = 1;
+    o.draft = h->draft;
     if (o.max_output == 0 || o.max_output > h->output)
         o.max_output = h->output;
     if (!o.parallel)

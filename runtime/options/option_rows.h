@@ -104,6 +104,9 @@ OPTION(LINES | PROMPT | CHAT, Search, List, "--suppress", "TOKENS",
     "forbid a token or a sequence of tokens")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--end-token", "ID",
     Settings, end_token, 0, MOST, -1, "this token ends an answer")
+OPTION(PROMPT | CHAT, Search, Text, "--draft", "HOW",
+    Settings, draft, 0, 0, 0,
+    "guess tokens to read several at once: ngram")
 
 OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--temperature", "X",
     Settings, sampling.temperature, 0, 1e6, -1,

@@ -2,6 +2,8 @@
 #include "runtime/core.h"
 #include "search_settings.h"
 
+#include <string.h>
+
 /* Returns the temperature. Without --temperature it is 1 if any other sampling
  * option is given, otherwise 0. */
 ATTN_API float attn_settings_temperature(const struct attn_settings *s)
@@ -50,6 +52,7 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
         o->process.repetition_penalty = s->process.repetition_penalty;
     if (s->process.no_repeat_ngram >= 0)
         o->process.no_repeat_ngram = s->process.no_repeat_ngram;
+    o->draft = s->draft ? ATTN_DRAFT_NGRAM : ATTN_DRAFT_NONE;
     o->sampling = s->sampling;
     o->sampling.temperature = attn_settings_temperature(s);
     o->sampling.seed = seed;
@@ -57,6 +60,8 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
 
 ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 {
+    if (s->draft && strcmp(s->draft, "ngram") != 0)
+        return "--draft takes ngram";
     if (use == ATTN_FOR_PROMPT && s->beam > 1)
         return "--beam is for lines of stdin, not for --prompt";
     if (use == ATTN_FOR_LINES && attn_settings_temperature(s) > 0.0f

@@ -80,6 +80,9 @@ SYNONYM("--suppress",
     "--logit-bias --bad-words --suppress-tokens --suppress-sequences "
     "--disable-unk --ban-tokens")
 SYNONYM("--end-token", "--eos --eos-id --eos-token --eos-token-id")
+SYNONYM("--draft",
+    "--lookup --prompt-lookup --prompt-lookup-num-tokens --speculative "
+    "--speculate --draft-max")
 SYNONYM("--temperature",
     "--tmp --do-sample --sampling-temperature --softmax-temp")
 SYNONYM("--top-k", "-k --topk --sampling-topk")

@@ -77,6 +77,9 @@ static void program_prepare(struct program *p)
     options_of_spec(&search.o);
     attn_settings_apply(&p->set, spec_states_beam, p->seed, &search.o);
     search.o.parallel = p->parallel;
+    const char *wrong = search.o.draft ? attn_draft_wrong(p->m) : NULL;
+    if (wrong)
+        program_fail(p, 2, "--draft: %s", wrong);
     program_suppress(p);
     if (p->set.prefix && p->status == 0) {
         search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,

@@ -322,9 +322,14 @@ static void stream_speed(const struct program *p,
         return;
     fprintf(stderr,
             "%lld tokens, %.1f tokens per second; the first after "
-            "%.1f ms\n",
+            "%.1f ms",
             (long long)r->count, (double)(r->count - 1) / (r->last - r->first),
             (r->first - r->from) * 1e3);
+    if (r->s.o.draft)
+        fprintf(stderr, "; %lld of %lld proposals taken",
+                (long long)r->s.room->draft.taken,
+                (long long)r->s.room->draft.proposed);
+    fputc('\n', stderr);
 }
 
 static void stream_save(struct program *p, const struct program_stream *r)

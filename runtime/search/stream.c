@@ -23,6 +23,8 @@ static int stream_sizes(const struct attn_model *m,
         least = 1;
         most = m->max_source;
     }
+    if (o->draft && attn_draft_wrong(m))
+        return ATTN_ERROR_KIND;
     if (source_rows < least || source_rows > most)
         return ATTN_ERROR_LENGTH;
     if (tokens < 1 || tokens > attn_min(m->max_target + 1, ATTN_MOST))
@@ -50,7 +52,10 @@ static void stream_lay_out(struct attn_stream_room *room,
         attn_cache_take(&room->cross, m, &cross, at);
     room->tokens = attn_take(at, r->streams * r->tokens, sizeof(int32_t));
     room->order = attn_take(at, m->target_vocab, sizeof(int32_t));
-    room->logits = attn_take(at, m->target_vocab, sizeof(float));
+    if (r->o->draft)
+        attn_draft_take(&room->draft, source_rows, r->tokens, at);
+    room->logits = attn_take(at, 1 + room->draft.most,
+                             m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
         return;
     int64_t arena = m->arena_bytes(rows, 1, parts);
@@ -139,6 +144,10 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
     b.start = start;
     b.ids = ids;
     attn_cache_bind(&r->cross, 0, &b);
+    if (s->o.draft && s->model->source_vocab == s->model->target_vocab) {
+        memcpy(r->draft.source, ids, (size_t)n * sizeof *ids);
+        r->draft.source_n = n;
+    }
     return attn_enter(s->model, s->bound, &b, r->arena, 0);
 }
 
@@ -194,18 +203,19 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
 /* ---- tokens ---- */
 
 /* Reads the tokens before index `to`, and leaves the logits of the last one in
- * the room. */
-static int stream_read(struct attn_stream *s, int64_t to)
+ * the room. `ahead` proposals follow them, whose rows and logits are read too.
+ * If there are any, only one token is read before them. */
+static int stream_read(struct attn_stream *s, int64_t to, int64_t ahead)
 {
     struct attn_stream_room *r = s->room;
     struct attn_batch b = { 0 };
-    int32_t start[2], past, select;
+    int32_t start[2], past, select[1 + ATTN_DRAFT_MOST];
     const int32_t source = 0;
     b.sequences = 1;
-    b.selected = 1;
+    b.selected = 1 + ahead;
     b.start = start;
     b.past = &past;
-    b.select = &select;
+    b.select = select;
     b.source = &source;
     b.source_rows = &r->source_rows;
     b.parallel = s->o.parallel;
@@ -215,18 +225,21 @@ static int stream_read(struct attn_stream *s, int64_t to)
     start[0] = 0;
     while (s->read < to) {
         int64_t n = attn_min(to - s->read, attn_cache_rows(s->model));
-        start[1] = (int32_t)n;
+        for (int64_t i = 0; i <= ahead; i++)
+            select[i] = (int32_t)(n - 1 + i);
+        start[1] = (int32_t)(n + ahead);
         past = (int32_t)s->read;
-        select = (int32_t)(n - 1);
-        b.rows = n;
+        b.rows = n + ahead;
         b.ids = s->tokens + s->read;
-        if (attn_cache_grow(&r->self, s->slot, n) < 0)
+        if (attn_cache_grow(&r->self, s->slot, n + ahead) < 0)
             return ATTN_ERROR_ROOM;
         int wrong = attn_enter(s->model, s->bound, &b, r->arena, 1);
         if (wrong)
             return wrong;
         s->read += n;
     }
+    if (ahead > 0)
+        attn_draft_read(s, ahead);
     return 0;
 }
 
@@ -246,6 +259,21 @@ static int64_t stream_forced(struct attn_stream *s, int64_t token)
     return token;
 }
 
+/* Returns the logits of the last token, or NULL with *wrong. */
+static float *stream_logits(struct attn_stream *s, int *wrong)
+{
+    float *logits = attn_draft_logits(s);
+    *wrong = 0;
+    if (logits)
+        return logits;
+    if (s->read == s->n) { /* the last logits were overwritten: read again */
+        s->read--;
+        attn_cache_cut(&s->room->self, s->slot, s->read);
+    }
+    *wrong = stream_read(s, s->n, attn_draft_propose(s));
+    return *wrong ? NULL : s->room->logits;
+}
+
 ATTN_API int64_t attn_stream_next(struct attn_stream *s)
 {
     int wrong = attn_stream_check(s);
@@ -261,23 +289,18 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_STREAM_FULL;
     if (answer < s->o.prefix_n)
         return stream_forced(s, s->o.prefix[answer]);
-    if (s->read == s->n) { /* the last logits were overwritten: read again */
-        s->read--;
-        attn_cache_cut(&r->self, s->slot, s->read);
-    }
-    wrong = stream_read(s, s->n);
+    float *logits = stream_logits(s, &wrong);
     if (wrong == ATTN_ERROR_FIXED)
         return wrong;
     if (wrong)
         return ATTN_STREAM_FULL;
-    if (!attn_logits_finite(r->logits, vocab))
+    if (!attn_logits_finite(logits, vocab))
         return ATTN_ERROR_FINITE;
-    const struct attn_process_row row = { &s->o,     r->logits, vocab,
-                                          s->tokens, s->lead,   s->n,
-                                          r->order };
+    const struct attn_process_row row = { &s->o,   logits, vocab,   s->tokens,
+                                          s->lead, s->n,   r->order };
     attn_process_logits(&row);
-    attn_forbid_logits(&s->o, r->logits, vocab);
-    int64_t token = attn_sample(&s->o.sampling, r->logits, vocab, answer,
+    attn_forbid_logits(&s->o, logits, vocab);
+    int64_t token = attn_sample(&s->o.sampling, logits, vocab, answer,
                                 r->order);
     if (token < 0)
         return ATTN_STREAM_FULL;
@@ -305,8 +328,10 @@ ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
         return wrong;
     if (slot < 0 || slot >= from->room->streams || slot == from->slot)
         return ATTN_ERROR_OPEN;
-    wrong = stream_read(from, from->n - 1); /* reads the tokens that both
-                                               streams share */
+    attn_draft_drop(from);
+    from->room->draft.indexed = 0;
+    wrong = stream_read(from, from->n - 1, 0); /* reads the tokens that both
+                                                * streams share */
     if (wrong)
         return wrong;
     s = *from;

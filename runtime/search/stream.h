@@ -29,6 +29,24 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_stream_request *r,
                                int64_t source_rows);
 
+/* ---- draft.c ---- */
+
+/* Returns why a stream of this model can have no draft, or NULL. */
+ATTN_API const char *attn_draft_wrong(const struct attn_model *m);
+/* Takes memory for the drafts of streams. */
+ATTN_API void attn_draft_take(struct attn_draft *d, int64_t source_rows,
+                              int64_t tokens, struct attn_memory *at);
+/* Returns the logits of the stream's last token if it was read ahead as a
+ * proposal, and adds its row to the slot. Otherwise returns NULL. */
+ATTN_API float *attn_draft_logits(struct attn_stream *s);
+/* Drops the rows that were read ahead. */
+ATTN_API void attn_draft_drop(struct attn_stream *s);
+/* Writes proposals behind the stream's tokens. Returns their number. */
+ATTN_API int64_t attn_draft_propose(struct attn_stream *s);
+/* Records that a call has read the last token and n proposals, whose logits are
+ * in the room, and removes the rows of the proposals from the slot. */
+ATTN_API void attn_draft_read(struct attn_stream *s, int64_t n);
+
 /* ---- state.c ---- */
 
 /* Returns a hash of the weights at `packed`, with which a restored state

@@ -161,6 +161,11 @@ static void test_generate(void **state)
     expect_answer(h, WORDS("--beam=1", "-n", "2"), "HH EH");
     expect_answer(h, WORDS("--beam=1", "--prefix=W ER"), "W ER L OW");
     expect_answer(h, WORDS("--suppress=HH EH"), "HH UW L OW");
+    expect_answer(h, WORDS("--beam=1", "--draft=ngram"), "HH EH L OW");
+    expect_refused(h, WORDS("--beam=2", "--draft=ngram"), ATTNC_ERROR_OPTION,
+                   "--draft is for a beam of 1: add --beam=1");
+    expect_refused(h, WORDS("--draft=best"), ATTNC_ERROR_OPTION,
+                   "--draft takes ngram");
     expect_refused(h, WORDS("--beam=0"), ATTNC_ERROR_OPTION,
                    "--beam 0 is out of range: 1 to 1024");
     expect_refused(h, WORDS("--beam=2", "--temperature=1"), ATTNC_ERROR_OPTION,

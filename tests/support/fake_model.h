@@ -19,6 +19,9 @@ typedef struct { /* result of bind() */
     float spread;    /* logits are in -spread .. spread */
     int nan_every;   /* > 0: every n-th logit is NaN */
     int never_every; /* > 0: every n-th logit is -INFINITY */
+    int habit;       /* > 0: all rows but every n-th prefer a token that depends
+                      * only on the last two, and of the first only on
+                      * its remainder by 3, so the text soon repeats */
     int64_t *calls;  /* calls of decode(), or NULL */
 } Fake;
 
@@ -47,6 +50,17 @@ static void fake_logits(const Fake *f, uint32_t h, float *logits)
         if (f->never_every > 0 && x % (uint32_t)f->never_every == 0)
             logits[t] = -INFINITY;
     }
+}
+
+/* Raises the logit of the token that follows two others by habit. `h` is the
+ * hash of all tokens. */
+static void fake_prefer(const Fake *f, uint32_t h, const int32_t *two,
+                        float *logits)
+{
+    const uint32_t token = fake_hash(f->seed, two, 2);
+    if (f->habit > 0 && h % (uint32_t)f->habit != 0)
+        logits[3 + token % ((uint32_t)f->model.target_vocab - 3)] +=
+            3.0f * f->spread; /* not the end token */
 }
 
 static const char *fake_target(const void *bound)
@@ -172,8 +186,15 @@ static void fake_decode(const void *bound, const struct attn_batch *b,
                 h = fake_mix(h, 3);
             if (next == b->selected || b->select[next] != r)
                 continue;
-            fake_logits(f, fake_read_all(&f->model, ATTN_SELF, b, s, p + 1, h),
-                        b->output + next * f->model.target_vocab);
+            float *logits = b->output + next * f->model.target_vocab;
+            const uint32_t all = fake_read_all(&f->model, ATTN_SELF, b, s,
+                                               p + 1, h);
+            const int32_t two[] = {
+                p > 0 ? fake_read(&f->model, ATTN_SELF, b, s, p - 1) % 3 : 0,
+                b->ids[r]
+            };
+            fake_logits(f, all, logits);
+            fake_prefer(f, all, two, logits);
             next++;
         }
     }

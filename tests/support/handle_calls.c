@@ -198,6 +198,21 @@ static void check_sizes(const char *path)
     m_close(h);
 }
 
+/* Checks that an answer with a draft is the one without. */
+static void check_draft(const char *path)
+{
+    const struct attn_open_options o = { .draft = ATTN_DRAFT_NGRAM };
+    struct attn_handle *h = m_open(path, &o);
+    struct attn_search_options greedy;
+    struct taken t = { .most = -1 };
+    HOLDS(m_memory(&o) >= m_memory(NULL));
+    m_options(&greedy);
+    greedy.beam = 1;
+    HOLDS(m_generate(h, word, &greedy, take, &t) == 7);
+    HOLDS(t.n == (int64_t)strlen(answer) && !memcmp(t.text, answer, 17));
+    m_close(h);
+}
+
 /* Checks that threads give the same bits, also without the hash. */
 static void check_threads(const char *path)
 {
@@ -224,6 +239,7 @@ int main(int argc, char **argv)
     check_room(path);
     check_stop(path);
     check_sizes(path);
+    check_draft(path);
     check_threads(path);
     HOLDS(freed == allocated + (THREADS > 1)); /* the pool, by another */
     return failed;

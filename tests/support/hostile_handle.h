@@ -48,6 +48,8 @@ static void check_options(void)
     REFUSES(o.max_output = (int64_t)1 << 40, "max_output");
     REFUSES(o.beam = -1, "beam");
     REFUSES(o.beam = 1 << 20, "beam");
+    REFUSES(o.draft = -1, "draft");
+    REFUSES(o.draft = 2, "draft");
     REFUSES(o.max_text = -1, "max_text");
     REFUSES(o.max_text = INT64_MAX, "max_text");
     REFUSES(o.parallel = &no_run, "parallel");
