@@ -249,6 +249,32 @@ static void test_speed(void **state)
     }
 }
 
+/* Tests that a draft changes neither the text nor the state, and that the
+ * number of its proposals is printed. */
+static void test_draft(void **state)
+{
+    (void)state;
+    static const char *const way[] = { "$A run $S", "$M $W",
+                                       "$A run $S --backend=clang --width=1" };
+    static const char *const how[] = { "", "--temperature=0.5",
+                                       "--repetition-penalty=1.2" };
+    Spawned s;
+    need_model();
+    build_program();
+    for (int i = 0; i < 9; i++) {
+        const char *line = arena_printf(a,
+                                        "%s --prompt=attention -n 200 %s "
+                                        "--save-state=$D/s",
+                                        way[i % 3], how[i / 3]);
+        assert_works(&s, line);
+        const char *plain = arena_strdup(a, s.out);
+        assert_works(&s, arena_printf(a, "%s.draft --draft=ngram", line));
+        assert_string_equal(s.out, plain);
+        assert_non_null(strstr(s.tail, " proposals taken"));
+        assert_works(&s, "cmp $D/s $D/s.draft");
+    }
+}
+
 /* ---- the example of the docs ---- */
 
 /* Returns the example of a page, with the names of the current model. */
@@ -330,6 +356,7 @@ int main(void)
         TEST(test_program),
         TEST(test_states),
         TEST(test_speed),
+        TEST(test_draft),
         TEST(test_example),
         cmocka_unit_test_setup_teardown(test_threads, use_phones, tear_down),
     };

@@ -67,11 +67,32 @@ static void say_search(Arena *a, const Engine *e, int64_t beam,
         }
 }
 
-static void say_stream(Arena *a, const Engine *e, const int32_t *ids, int64_t n,
-                       Said *said)
+/* Returns the saved state, or NULL if the model has none, and sets *size. */
+static const char *say_state(Arena *a, const struct attn_stream *s,
+                             int64_t *size)
 {
-    const struct attn_model *m = e->backend.model;
-    const struct attn_search_options o = options_of(e, 1);
+    *size = attn_state_bytes(s);
+    if (*size < 0)
+        return NULL; /* one of several ranks */
+    char *state = nan_memory(a, *size);
+    assert_int_equal(attn_state_save(s, 5, state, *size), *size);
+    return state;
+}
+
+static int64_t said_taken; /* proposals of drafts that were taken */
+
+/* Generates out[Tokens]. Returns the state afterwards, if there is one. A draft
+ * proposes as for weights of 1 GiB, which is more often. */
+static const char *say_stream(Arena *a, const Engine *e, const int32_t *ids,
+                              int64_t n, int64_t draft, int32_t *out,
+                              int64_t *size)
+{
+    struct attn_model large = *e->backend.model;
+    large.weights_bytes = 1 << 30;
+    const struct attn_model *m = draft ? &large : e->backend.model;
+    struct attn_search_options o = options_of(e, 1);
+    o.draft = draft;
+    *size = 0;
     const int64_t source = m->kind == ATTN_DECODER ? 0 : n;
     const int64_t tokens = attn_min(Tokens, m->max_target + 1);
     const int64_t bytes = attn_stream_bytes(m, &o, source, tokens, 1);
@@ -90,10 +111,30 @@ static void say_stream(Arena *a, const Engine *e, const int32_t *ids, int64_t n,
                                 .bytes = bytes,
                             })
                != 0)
-        return;
+        return NULL;
     int64_t token, at = 0;
     while (at < Tokens && (token = attn_stream_next(&s)) >= 0)
-        said->stream[at++] = (int32_t)token;
+        out[at++] = (int32_t)token;
+    said_taken += s.room->draft.taken;
+    return say_state(a, &s, size);
+}
+
+/* Generates with a draft and without. Both have the same tokens and state. */
+static void say_streams(Arena *a, const Engine *e, const int32_t *ids,
+                        int64_t n, Said *said)
+{
+    int32_t drafted[Tokens] = { 0 };
+    int64_t size, other;
+    const char *state = say_stream(a, e, ids, n, ATTN_DRAFT_NONE, said->stream,
+                                   &size);
+    if (attn_draft_wrong(e->backend.model))
+        return;
+    const char *also = say_stream(a, e, ids, n, ATTN_DRAFT_NGRAM, drafted,
+                                  &other);
+    assert_memory_equal(drafted, said->stream, sizeof drafted);
+    assert_int_equal(size, other);
+    if (state)
+        assert_memory_equal(also, state, (size_t)size);
 }
 
 static void say_scores(Arena *a, const Engine *e, const int32_t *ids, int64_t n,
@@ -132,7 +173,7 @@ static Said say_all(Arena *a, const Engine *e, uint64_t seed, int64_t beam)
     for (int i = 0; i < Rows; i++)
         ids[i] = (int32_t)((seed + 3 * (uint64_t)i) % (uint64_t)vocab);
     say_search(a, e, beam, ids, start, &said);
-    say_stream(a, e, ids, 2, &said);
+    say_streams(a, e, ids, 2, &said);
     say_scores(a, e, ids, 2, &said);
     return said;
 }
