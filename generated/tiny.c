@@ -2703,6 +2703,18 @@ struct attn_open_options {
     int64_t beam;
     int64_t draft;
     int64_t unchecked;
+    int64_t batch;
+    int64_t waiting;
+    int64_t prompt_rows;
+    int64_t cache;
+    int64_t prefix_cache;
+};
+
+struct attn_event {
+    int64_t id;
+    int64_t ended;
+    int64_t n;
+    const int32_t *tokens;
 };
 
 struct attn_text_options {
@@ -2846,6 +2858,8 @@ struct attn_queue_size {
     int64_t pages;   /* maximum pages of the self cache; 0: no limit */
     int64_t prefix_pages; /* further pages, for prompts that were read and with
                            * which others may begin; 0: none are kept */
+    int64_t draws; /* 1: sources may draw, or penalise repetitions, even if the
+                    * queue's options do not */
 };
 
 enum { ATTN_PREFIXES = 64 }; /* maximum prompts that are kept */
@@ -4452,6 +4466,15 @@ static int64_t queue_remove(struct attn_queue_list *l, int64_t i)
     return place;
 }
 
+/* Returns the index of a place in the list; -1: it is not there. */
+static int64_t queue_find(const struct attn_queue_list *l, int64_t place)
+{
+    for (int64_t i = 0; i < l->n; i++)
+        if (l->at[i] == place)
+            return i;
+    return -1;
+}
+
 /* Returns the source in seat i. */
 ATTN_API struct attn_place *attn_queue_seat(const struct attn_queue *q,
                                             int64_t i)
@@ -4737,6 +4760,38 @@ ATTN_API int64_t attn_queue_take(struct attn_queue *q)
 ATTN_API void attn_queue_free(struct attn_queue *q, int64_t place)
 {
     queue_push(&q->free, place);
+}
+
+/* Stores slot i as its own parent, but for the slots of a place. Returns the
+ * number of slots that stay. */
+static int64_t queue_all_but(struct attn_queue *q, int64_t place)
+{
+    int64_t slot = 0, stay = 0;
+    for (int64_t i = 0; i < q->seated.n; i++)
+        for (int64_t h = 0; h < attn_queue_seat(q, i)->beam.open; h++) {
+            q->parents[stay] = (int32_t)slot;
+            stay += q->seated.at[i] != place;
+            slot++;
+        }
+    return stay;
+}
+
+/* Ends a source that has not ended, without answers. */
+ATTN_API void attn_queue_drop(struct attn_queue *q, int64_t place)
+{
+    struct attn_beam *b = &q->place[place].beam;
+    const int64_t waits = queue_find(&q->waiting, place);
+    const int64_t stay = queue_all_but(q, place);
+    b->open = 0;
+    b->found = 0;
+    if (waits >= 0) {
+        queue_remove(&q->waiting, waits);
+        if (queue_encodes(q))
+            attn_cache_release(&q->cross, place);
+        queue_push(&q->ended, place);
+    } else if (queue_find(&q->seated, place) >= 0) {
+        attn_queue_leave(q, stay);
+    }
 }
 
 /* True if a source has not ended. */
@@ -5549,7 +5604,7 @@ static void pool_run(void *pool, int64_t parts,
 
 /* ---- threads ---- */
 
-static void *pool_work(void *pool)
+static void *pool_serve(void *pool)
 {
     struct attn_pool *p = pool;
     unsigned seen = 0;
@@ -5578,7 +5633,7 @@ static int pool_start(struct attn_pool *p, pthread_t *thread,
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         sigdelset(&others, own[i]);
     pthread_sigmask(SIG_SETMASK, &others, &before);
-    const int error = pthread_create(thread, attributes, pool_work, p);
+    const int error = pthread_create(thread, attributes, pool_serve, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
@@ -6375,7 +6430,7 @@ ATTN_API void attn_queue_lay_out(struct attn_queue *q, struct attn_memory *at)
     const int64_t slots = q->slots, n = q->size.places;
     int64_t sources = q->encode_rows;
     int64_t rows = q->prompt_rows + slots;
-    if (queue_orders(q->o))
+    if (queue_orders(q->o) || q->size.draws)
         q->order = attn_take(at, m->target_vocab, word);
     queue_lay_out_caches(q, at);
     queue_lay_out_places(q, at);
@@ -8375,13 +8430,16 @@ struct attn_handle {
     float *scores;             /* scores of a target's tokens */
     void *work; /* memory of a call */
     int64_t work_bytes;
+    struct attn_queue_size queue_size;
+    struct handle_queue *queue; /* NULL: the handle takes no requests */
 };
 
 /* Returns the bytes of memory that the largest call within the limits needs. */
-static int64_t handle_work(const struct attn_handle *h);
+static int64_t handle_call_bytes(const struct attn_handle *h);
 /* Sets the limits from the options or their defaults. Returns 0 or an error. */
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o);
+static int handle_lay_out_queue(struct attn_handle *h, struct attn_memory *at);
 
 /* ---- errors ---- */
 
@@ -8501,11 +8559,13 @@ static int handle_size(struct attn_handle *h, const char *name, int64_t given,
                        (long long)most);
 }
 
-static void handle_lay_out(struct attn_handle *h, struct attn_memory *at)
+/* Returns 0 or an error. */
+static int handle_lay_out(struct attn_handle *h, struct attn_memory *at)
 {
     h->bound = attn_take(at, h->model->bound_bytes, 1);
-    h->work_bytes = handle_work(h);
+    h->work_bytes = handle_call_bytes(h);
     h->work = attn_take(at, h->work_bytes, 1);
+    return handle_lay_out_queue(h, at);
 }
 
 ATTN_API int64_t attn_memory(const struct attn_model *m,
@@ -8513,12 +8573,14 @@ ATTN_API int64_t attn_memory(const struct attn_model *m,
 {
     struct attn_memory at = { NULL, 0 };
     struct attn_handle h = { .model = m };
-    const int wrong = handle_take_sizes(&h, m, o);
+    int wrong = handle_take_sizes(&h, m, o);
 
     if (wrong)
         return wrong;
     attn_take(&at, 1, sizeof h);
-    handle_lay_out(&h, &at);
+    wrong = handle_lay_out(&h, &at);
+    if (wrong)
+        return wrong;
     return at.used < 0 ? ATTN_ERROR_COUNT : attn_memory_bytes(&at);
 }
 
@@ -8635,6 +8697,9 @@ ATTN_API void attn_close(struct attn_handle *h)
 
 /* handle_generate.c: functions of a handle for a model that generates. */
 
+static int handle_queue_sizes(struct attn_handle *h,
+                              const struct attn_open_options *o);
+
 /* Sets the draft. Returns 0 or an error. */
 static int handle_draft(struct attn_handle *h, int64_t draft)
 {
@@ -8670,7 +8735,7 @@ static int handle_sizes(struct attn_handle *h,
     options_of_spec(&spec);
     if (o->beam == 0)
         h->beam = spec.beam;
-    return wrong;
+    return wrong ? wrong : handle_queue_sizes(h, o);
 }
 
 /* Returns the search options, within the limits of the handle. `asked` NULL:
@@ -8737,7 +8802,7 @@ handle_score(const struct attn_handle *h, const struct attn_search_options *o,
     };
 }
 
-static int64_t handle_work(const struct attn_handle *h)
+static int64_t handle_call_bytes(const struct attn_handle *h)
 {
     const struct attn_model *m = h->model;
     struct attn_search_options o = handle_choice(h, NULL);
@@ -9016,6 +9081,307 @@ ATTN_API int attn_score_ids(const struct attn_model *m, struct attn_handle *h,
                               log_probability);
 }
 
+/* handle_queue.c: requests that a handle answers together, by a queue
+ * (runtime/search/queue.h). Its memory is that of open(), so other calls do not
+ * disturb it. */
+
+#ifdef ATTN_ATOMICS
+#define HANDLE_SHARED _Atomic /* another thread may cancel a request */
+#else
+#define HANDLE_SHARED
+#endif
+
+struct handle_asked { /* what a place of the queue is asked */
+    HANDLE_SHARED int64_t id, cancelled; /* numbers of requests; 0: none. The
+                                          * request is cancelled if both are
+                                          * equal */
+    int64_t told;  /* tokens of the answer that the caller knows */
+    int64_t ended; /* 1: the caller knows the whole answer */
+};
+
+struct handle_queue {
+    struct attn_queue q;
+    struct attn_search_options o; /* of the queue */
+    int64_t requests;             /* number of requests so far */
+    int opened;
+    struct handle_asked *asked; /* [places] */
+    void *memory;
+    int64_t bytes;
+};
+
+/* ---- memory ---- */
+
+/* Sets the sizes of the queue from the options of open(). Returns 0 or an
+ * error. */
+static int handle_queue_sizes(struct attn_handle *h,
+                              const struct attn_open_options *o)
+{
+    const int64_t page = attn_cache_page_bytes(h->model, ATTN_SELF);
+    struct attn_queue_size *n = &h->queue_size;
+    int64_t most = 0;
+    int wrong = handle_size(h, "batch", o->batch, INT16_MAX, &most);
+
+    if (wrong == 0)
+        wrong = handle_size(h, "waiting", o->waiting, INT16_MAX, &most);
+    if (wrong == 0)
+        wrong = handle_size(h, "prompt_rows", o->prompt_rows, ATTN_MOST, &most);
+    if (wrong)
+        return wrong;
+    if (o->cache < 0 || (o->cache > 0 && o->cache < page))
+        return handle_fail(h, ATTN_ERROR_OPTION,
+                           "cache: 0, or at least the %lld bytes of a page",
+                           (long long)page);
+    if (o->prefix_cache < 0)
+        return handle_fail(h, ATTN_ERROR_OPTION,
+                           "prefix_cache: a number of bytes is below 0");
+    n->seats = o->batch;
+    n->places = o->batch > 0 ? o->batch + o->waiting : 0;
+    n->call = o->prompt_rows;
+    n->pages = attn_min(o->cache / attn_max(page, 1), INT32_MAX);
+    n->prefix_pages = attn_min(o->prefix_cache / attn_max(page, 1), INT32_MAX);
+    n->longest = h->input;
+    n->draws = 1;
+    return 0;
+}
+
+/* Lays out the queue. Returns 0 or an error. */
+static int handle_lay_out_queue(struct attn_handle *h, struct attn_memory *at)
+{
+    struct handle_queue *w;
+
+    if (h->queue_size.seats == 0 || h->model->input_width > 0)
+        return 0;
+    struct attn_search_options o = handle_choice(h, NULL);
+    o.beam = h->beam;
+    o.max_output = h->output;
+    o.max_output_plus = -1;
+    if (o.beam > 1)
+        o.sampling.temperature = 0.0f;
+    const int64_t bytes = attn_queue_bytes(h->model, &o, &h->queue_size);
+    if (bytes < 0)
+        return (int)bytes;
+    w = attn_take(at, 1, sizeof *w);
+    struct handle_asked *asked = attn_take(at, h->queue_size.places,
+                                           sizeof *asked);
+    void *memory = attn_take(at, bytes, 1);
+    if (!w) /* only the size is wanted */
+        return 0;
+    memset(w, 0, sizeof *w);
+    w->o = o;
+    w->asked = asked;
+    w->memory = memory;
+    w->bytes = bytes;
+    h->queue = w;
+    return 0;
+}
+
+/* ---- requests ---- */
+
+/* Empties the queue. Returns 0 or an error. */
+static int handle_open_queue(struct attn_handle *h)
+{
+    struct handle_queue *w = h->queue;
+    const struct attn_queue_request r = {
+        .model = h->model,
+        .bound = h->bound,
+        .o = &w->o,
+        .size = h->queue_size,
+        .memory = w->memory,
+        .bytes = w->bytes,
+    };
+
+    w->o.parallel = h->parallel;
+    for (int64_t i = 0; i < h->queue_size.places; i++) {
+        w->asked[i].id = 0;
+        w->asked[i].ended = 0;
+    }
+    w->opened = 1;
+    return attn_queue_open(&w->q, &r);
+}
+
+/* Frees the places of the answers that the caller knows. */
+static void handle_free_told(struct handle_queue *w)
+{
+    for (int64_t i = 0; i < w->q.size.places; i++) {
+        if (!w->asked[i].ended)
+            continue;
+        w->asked[i].ended = 0;
+        w->asked[i].id = 0;
+        attn_queue_free(&w->q, i);
+    }
+}
+
+/* Begins a call that needs the queue. Returns 0 or an error. */
+static int handle_begin_queued(const struct attn_model *m,
+                               struct attn_handle *h)
+{
+    const int wrong = handle_begin(m, h);
+
+    if (wrong)
+        return wrong;
+    if (!h->queue)
+        return handle_fail(h, ATTN_ERROR_OPTION,
+                           "the handle takes no requests: batch of the options "
+                           "at open");
+    if (!h->queue->opened)
+        return handle_open_queue(h);
+    handle_free_told(h->queue);
+    return 0;
+}
+
+/* Says why the queue does not take a request of n tokens. Returns the error. */
+static int64_t handle_not_taken(struct attn_handle *h, int64_t n, int64_t error)
+{
+    if (error != ATTN_ERROR_ROOM)
+        return handle_refuse(h, error);
+    if (!attn_queue_takes(&h->queue->q, n))
+        return handle_fail(h, error,
+                           "no more requests are held, or no more new ones: "
+                           "work on them, or raise batch and waiting of the "
+                           "options at open");
+    return handle_fail(h, error,
+                       "this search is larger than the handle was opened for: "
+                       "beam, max_output or cache of its options");
+}
+
+/* Adds a request. Returns its number, or an error. */
+static int64_t handle_request(struct attn_handle *h, const int32_t *ids,
+                              int64_t n,
+                              const struct attn_search_options *asked)
+{
+    struct handle_queue *w = h->queue;
+    const struct attn_search_options o = handle_choice(h, asked);
+    const int asks = handle_asks(h, &o, &n);
+
+    if (asks < 0)
+        return asks;
+    if (n > 0 && !ids)
+        return handle_refuse(h, ATTN_ERROR_NULL);
+    const int bad = attn_check_ids(ids, n,
+                                   h->model->kind == ATTN_DECODER
+                                       ? h->model->target_vocab
+                                       : h->model->source_vocab);
+    if (bad)
+        return handle_refuse(h, bad);
+    const struct attn_queue_source s = { .ids = ids, .rows = n, .o = &o };
+    const int64_t place = attn_queue_add(&w->q, &s);
+    if (place < 0)
+        return handle_not_taken(h, n, place);
+    w->requests++;
+    w->asked[place].told = 0;
+    w->asked[place].cancelled = 0;
+    w->asked[place].id = w->requests * w->q.size.places + place;
+    return w->asked[place].id;
+}
+
+ATTN_API int64_t attn_submit_ids(const struct attn_model *m,
+                                 struct attn_handle *h, const int32_t *ids,
+                                 int64_t n, const struct attn_search_options *o)
+{
+    const int wrong = handle_begin_queued(m, h);
+
+    return wrong ? wrong : handle_request(h, ids, n, o);
+}
+
+ATTN_API int attn_cancel(const struct attn_model *m, struct attn_handle *h,
+                         int64_t id)
+{
+    if (!h)
+        return ATTN_ERROR_NULL;
+    if (h->failed || h->model != m || !h->queue || !h->queue->opened || id < 1)
+        return ATTN_ERROR_OPEN;
+    struct handle_asked *a = &h->queue->asked[id % h->queue_size.places];
+    if (a->id != id || a->cancelled == id)
+        return ATTN_ERROR_OPEN;
+    a->cancelled = id; /* if the place has another request by now, this does
+                        * nothing */
+    return 0;
+}
+
+/* ---- answers ---- */
+
+static int handle_is_cancelled(const struct handle_asked *a)
+{
+    return a->id != 0 && a->cancelled == a->id;
+}
+
+static void handle_drop_cancelled(struct handle_queue *w)
+{
+    for (int64_t i = 0; i < w->q.size.places; i++)
+        if (handle_is_cancelled(&w->asked[i]))
+            attn_queue_drop(&w->q, i);
+}
+
+/* Stores the answers that have ended. Returns their number. */
+static int64_t handle_ended(struct handle_queue *w, struct attn_event *events,
+                            int64_t cap)
+{
+    int64_t n = 0;
+
+    while (n < cap) {
+        const int64_t place = attn_queue_take(&w->q);
+        if (place < 0)
+            break;
+        struct handle_asked *a = &w->asked[place];
+        const struct attn_beam *b = &w->q.place[place].beam;
+        a->ended = 1;
+        if (handle_is_cancelled(a))
+            continue;
+        events[n].id = a->id;
+        events[n].ended = 1;
+        events[n].tokens = b->best[0].tokens;
+        events[n].n = b->found > 0 ? b->best[0].n : b->found;
+        n++;
+    }
+    return n;
+}
+
+/* Stores the answers that have grown and of which every token is certain.
+ * Returns their number. */
+static int64_t handle_grown(struct handle_queue *w, struct attn_event *events,
+                            int64_t cap)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < w->q.seated.n && n < cap; i++) {
+        const struct attn_place *p = attn_queue_seat(&w->q, i);
+        struct handle_asked *a = &w->asked[w->q.seated.at[i]];
+        if (p->o.beam > 1 || p->beam.length <= a->told)
+            continue;
+        a->told = p->beam.length;
+        events[n].id = a->id;
+        events[n].ended = 0;
+        events[n].tokens = p->beam.tokens;
+        events[n].n = a->told;
+        n++;
+    }
+    return n;
+}
+
+ATTN_API int64_t attn_work(const struct attn_model *m, struct attn_handle *h,
+                           struct attn_event *events, int64_t cap)
+{
+    int wrong = handle_begin_queued(m, h);
+    int64_t n = 0;
+
+    if (wrong)
+        return wrong;
+    if (!events || cap < 1)
+        return handle_refuse(h, events ? ATTN_ERROR_COUNT : ATTN_ERROR_NULL);
+    struct handle_queue *w = h->queue;
+    do {
+        handle_drop_cancelled(w);
+        wrong = attn_queue_busy(&w->q) ? attn_queue_round(&w->q) : 0;
+        if (wrong) {
+            handle_open_queue(h);
+            return handle_refuse(h, wrong);
+        }
+        n = handle_ended(w, events, cap);
+        n += handle_grown(w, events + n, cap - n);
+    } while (n == 0 && attn_queue_busy(&w->q));
+    return n;
+}
+
 struct attn_handle *tiny_open(const char *path,
                               const struct attn_open_options *o)
 {
@@ -9054,6 +9420,22 @@ int64_t tiny_generate_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
                           attn_take_id *take, void *user)
 {
     return attn_generate_ids(&model, h, ids, n, o, take, user);
+}
+
+int64_t tiny_submit_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
+                        const struct attn_search_options *o)
+{
+    return attn_submit_ids(&model, h, ids, n, o);
+}
+
+int64_t tiny_work(struct attn_handle *h, struct attn_event *events, int64_t cap)
+{
+    return attn_work(&model, h, events, cap);
+}
+
+int tiny_cancel(struct attn_handle *h, int64_t id)
+{
+    return attn_cancel(&model, h, id);
 }
 
 int tiny_score_ids(struct attn_handle *h, const int32_t *source, int64_t n,
@@ -11410,7 +11792,7 @@ static void queue_print(struct program *p)
     program_flush(p, stdout);
 }
 
-static void queue_work(struct program *p)
+static void queue_turn(struct program *p)
 {
     const int wrong = attn_queue_round(&queue.q);
     int64_t place = attn_queue_take(&queue.q);
@@ -11437,7 +11819,7 @@ static void program_lines(struct program *p)
     if (p->status != 0)
         return;
     while (p->status <= 3 && queue_read(p)) {
-        queue_work(p);
+        queue_turn(p);
         queue_print(p);
         if (queue.first == queue.next)
             shard_answered(p);

@@ -452,6 +452,27 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
     int64_t unchecked;  /* 1: do not compare the weights with their hash, so
                          * that they are read from disk only when they are first
                          * used */
+    /* requests, in models that generate */
+    int64_t batch;   /* maximum requests answered at the same time; 0: none are
+                      * taken */
+    int64_t waiting; /* maximum requests held beyond those; an encoder-decoder
+                      * holds no more than `batch` new ones */
+    int64_t prompt_rows;  /* maximum rows of prompts between two tokens of the
+                           * others; a source of an encoder is never divided;
+                           * 0: no limit */
+    int64_t cache;        /* bytes for keys and values of the answers; 0: what
+                           * the longest answers need */
+    int64_t prefix_cache; /* further bytes, for prompts that were read and with
+                           * which others may begin; 0: none are kept */
+};
+
+struct attn_event { /* what has become of a request */
+    int64_t id;     /* its number */
+    int64_t ended;  /* 1: the answer is complete, and the number is free */
+    int64_t n; /* tokens of the answer so far; 0 also if there is no answer;
+                * ATTN_ERROR_FINITE if logits were not finite */
+    const int32_t *tokens; /* valid until the next call that adds a request or
+                            * works on them */
 };
 
 struct attn_text_options { /* options of a text; all 0: no task, and the spec's
@@ -538,6 +559,28 @@ int64_t tiny_translate_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
 int64_t tiny_generate_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
                           const struct attn_search_options *o,
                           attn_take_id *take, void *user);
+
+/* Adds a request of ids[n], which is copied. Otherwise as a call that adds a
+ * text. Errors: those of it but for the text, and ATTN_ERROR_ID. */
+int64_t tiny_submit_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
+                        const struct attn_search_options *o);
+
+/* Computes the next token of each request in turn, and parts of prompts, until
+ * an answer has grown or ended. Writes what has become of requests into
+ * events[cap]; what does not fit is written by the next call. With a beam above
+ * 1 an answer is written when it has ended. Returns the number of events; 0:
+ * every request has ended. After an error of the model all requests are gone.
+ * Errors: ATTN_ERROR_OPTION if batch of the options at open was 0,
+ * ATTN_ERROR_NULL, ATTN_ERROR_COUNT, ATTN_ERROR_OPEN, ATTN_ERROR_FIXED. */
+int64_t tiny_work(struct attn_handle *h, struct attn_event *events,
+                  int64_t cap);
+
+/* Ends a request, of which there will be no event. In a C file compiled with
+ * -DATTNC_THREADS another thread may call this, and only this, while
+ * tiny_work() runs; so it sets no message. Returns 0. Errors: ATTN_ERROR_NULL,
+ * and ATTN_ERROR_OPEN if no request has this number, or it has ended or was
+ * cancelled before. */
+int tiny_cancel(struct attn_handle *h, int64_t id);
 
 /* Stores in *log_probability the natural logarithm of the probability that the
  * answer to source[n] is target[target_n] and then ends; `target` is without
