@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 4ee4c254c51a28af by
+ * from the spec of hash a6cb321d19a50c29 by
  *     attnc compile tiny.yaml --march=x86-64-v3
  *
  * To compile this file (here model.c), or to make it a program:
@@ -2513,9 +2513,12 @@ enum {
 };
 enum { ATTN_MOST = (1 << 29) - 1 };
 
+enum { ATTN_CACHE_F32, ATTN_CACHE_BF16 };
+
 struct attn_cache_layout {
     int64_t of;
-    int64_t page_floats;
+    int64_t page_bytes;
+    int64_t format;
     int64_t blocks, d_k, v_panels;
     int64_t window;
     int64_t states;
@@ -2684,6 +2687,7 @@ struct attn_state_header {
     uint64_t hash;
     int64_t bytes;
     uint64_t model;
+    int64_t format;
     int64_t tokens, lead, read, source_rows;
 };
 
@@ -3408,8 +3412,7 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
             g->pages = attn_min(g->pages, size->pages);
         g->refs = attn_take(memory, g->pages, word);
         g->free_list = attn_take(memory, g->pages, word);
-        g->pool = attn_take(memory, g->pages,
-                            g->is.page_floats * (int64_t)sizeof(float));
+        g->pool = attn_take(memory, g->pages, g->is.page_bytes);
         c->groups++;
     }
 }
@@ -3467,10 +3470,22 @@ static int64_t cache_states_floats(const struct attn_cache_group *g)
     return (2 * g->is.states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
+/* Returns the bytes of one element of keys or values. */
+ATTN_API int64_t attn_cache_element(const struct attn_cache_layout *is)
+{
+    return is->format == ATTN_CACHE_BF16 ? 2 : 4;
+}
+
+/* Returns the address of a page. */
+ATTN_API float *attn_cache_page(const struct attn_cache_group *g, int64_t page)
+{
+    return g->pool + page * (g->is.page_bytes / (int64_t)sizeof(float));
+}
+
 /* Returns the address of the states that are stored at the end of a page. */
 static float *cache_states(const struct attn_cache_group *g, int64_t page)
 {
-    return g->pool + (page + 1) * g->is.page_floats - cache_states_floats(g);
+    return attn_cache_page(g, page + 1) - cache_states_floats(g);
 }
 
 /* Returns the recurrent layers' states after a row, which must be the last even
@@ -3500,11 +3515,11 @@ ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
 ATTN_API int64_t attn_cache_page_bytes(const struct attn_model *m,
                                        int64_t which)
 {
-    int64_t floats = 0;
+    int64_t bytes = 0;
     for (int64_t i = 0; i < m->caches; i++)
         if (m->cache[i].of == which)
-            floats += m->cache[i].page_floats;
-    return floats * (int64_t)sizeof(float);
+            bytes += m->cache[i].page_bytes;
+    return bytes;
 }
 
 /* Returns `length` if another sequence can begin with so many positions of a
@@ -3559,21 +3574,22 @@ static void cache_drop_page(struct attn_cache_group *g, int32_t page)
 static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
                             int32_t from, int64_t used)
 {
-    int64_t panel = g->is.d_k * ATTN_PANEL;
-    int64_t keys = (used + ATTN_PANEL - 1) / ATTN_PANEL * panel;
-    float *out = g->pool + to * g->is.page_floats;
-    const float *in = g->pool + from * g->is.page_floats;
+    const int64_t line = ATTN_PANEL * attn_cache_element(&g->is);
+    const int64_t panel = g->is.d_k * line;
+    const int64_t keys = (used + ATTN_PANEL - 1) / ATTN_PANEL * panel;
+    char *out = (char *)attn_cache_page(g, to);
+    const char *in = (const char *)attn_cache_page(g, from);
 
     memcpy(cache_states(g, to), cache_states(g, from),
            (size_t)cache_states_floats(g) * sizeof(float));
     for (int64_t b = 0; b < g->is.blocks; b++) {
-        memcpy(out, in, (size_t)keys * sizeof(float));
+        memcpy(out, in, (size_t)keys);
         out += ATTN_PAGE / ATTN_PANEL * panel;
         in += ATTN_PAGE / ATTN_PANEL * panel;
         for (int64_t v = 0; v < g->is.v_panels; v++) {
-            memcpy(out, in, (size_t)used * ATTN_PANEL * sizeof(float));
-            out += ATTN_PAGE * ATTN_PANEL;
-            in += ATTN_PAGE * ATTN_PANEL;
+            memcpy(out, in, (size_t)(used * line));
+            out += ATTN_PAGE * line;
+            in += ATTN_PAGE * line;
         }
     }
 }
@@ -5917,7 +5933,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     const struct attn_batch *b = c->b;
     const struct attn_cache_layout *cache = &c->m->cache[which];
     int64_t n = (past + rows + ATTN_PAGE - 1) / ATTN_PAGE, first = 0;
-    if (n == 0 || cache->page_floats == 0)
+    if (n == 0 || cache->page_bytes == 0)
         return 0;
     if (!b->pool[which] || !b->pages[which])
         return ATTN_ERROR_NULL;
@@ -7114,32 +7130,33 @@ static void state_align(struct state_walk *w)
 
 /* Moves the panels of 16 keys that hold the first `used` keys. Unused lanes are
  * saved as zeros, whatever the page contains. */
-static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
-                       int64_t used)
+static void state_keys(struct state_walk *w, const struct attn_cache_layout *is,
+                       char *keys, int64_t used)
 {
+    const int64_t element = attn_cache_element(is);
     for (int64_t first = 0; first < used; first += ATTN_PANEL) {
-        float *panel = keys + first * d_k;
         int64_t lanes = attn_min(used - first, ATTN_PANEL);
-        for (int64_t d = 0; d < d_k; d++) {
+        for (int64_t d = 0; d < is->d_k; d++) {
             char *at = w->to ? w->to + w->n : NULL;
-            state_move(w, panel + d * ATTN_PANEL,
-                       ATTN_PANEL * (int64_t)sizeof(float));
+            state_move(w, keys, ATTN_PANEL * element);
+            keys += ATTN_PANEL * element;
             if (at)
-                memset(at + lanes * (int64_t)sizeof(float), 0,
-                       (size_t)(ATTN_PANEL - lanes) * sizeof(float));
+                memset(at + lanes * element, 0,
+                       (size_t)((ATTN_PANEL - lanes) * element));
         }
     }
 }
 
 static void state_page(struct state_walk *w, const struct attn_cache_group *g,
-                       float *page, int64_t used)
+                       char *page, int64_t used)
 {
+    const int64_t element = attn_cache_element(&g->is);
     for (int64_t b = 0; b < g->is.blocks; b++) {
-        state_keys(w, page, g->is.d_k, used);
-        page += ATTN_PAGE * g->is.d_k;
+        state_keys(w, &g->is, page, used);
+        page += ATTN_PAGE * g->is.d_k * element;
         for (int64_t v = 0; v < g->is.v_panels; v++) {
-            state_move(w, page, used * ATTN_PANEL * (int64_t)sizeof(float));
-            page += ATTN_PAGE * ATTN_PANEL;
+            state_move(w, page, used * ATTN_PANEL * element);
+            page += ATTN_PAGE * ATTN_PANEL * element;
         }
     }
 }
@@ -7153,8 +7170,7 @@ static void state_slot(struct state_walk *w, const struct attn_cache *c,
         const int32_t *table = g->table + slot * c->width;
         int64_t at = attn_cache_first(&g->is, length) * ATTN_PAGE;
         for (; at < length; at += ATTN_PAGE)
-            state_page(w, g,
-                       g->pool + table[at / ATTN_PAGE] * g->is.page_floats,
+            state_page(w, g, (char *)attn_cache_page(g, table[at / ATTN_PAGE]),
                        attn_min(length - at, ATTN_PAGE));
     }
 }
@@ -7196,7 +7212,8 @@ static int64_t state_group_size(const struct attn_cache_layout *is,
                        * is->d_k;
     const int64_t values = rows * ATTN_PANEL * is->v_panels;
     const int64_t states = attn_min(length, 2) * is->states;
-    return (is->blocks * (keys + values) + states) * (int64_t)sizeof(float);
+    return is->blocks * (keys + values) * attn_cache_element(is)
+         + states * (int64_t)sizeof(float);
 }
 
 /* Returns the bytes of all caches of ATTN_SELF or of ATTN_CROSS. */
@@ -7300,8 +7317,9 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
         return ATTN_ERROR_ALIGNED;
     if (h.bytes > cap)
         return ATTN_ERROR_ROOM;
-    memcpy(h.magic, "ATTNST03", sizeof h.magic);
+    memcpy(h.magic, "ATTNST04", sizeof h.magic);
     h.model = state_model_hash(s->model, weights);
+    h.format = s->model->cache[ATTN_SELF].format;
     h.tokens = s->n;
     h.lead = s->lead;
     h.read = s->read;
@@ -7344,11 +7362,11 @@ static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
     if (!attn_state_begins(h, bytes))
-        return "not a saved state: its first bytes are not ATTNST03";
+        return "not a saved state: its first bytes are not ATTNST04";
     if ((uintptr_t)h % 8 != 0)
         return "not at a multiple of 8 bytes";
-    if (memcmp(h->magic, "ATTNST03", sizeof h->magic) != 0)
-        return "saved by another version of attnc: its format is not ATTNST03; "
+    if (memcmp(h->magic, "ATTNST04", sizeof h->magic) != 0)
+        return "saved by another version of attnc: its format is not ATTNST04; "
                "save it again";
     if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
         return "cut short: fewer bytes than it states";
@@ -7367,6 +7385,9 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     const char *wrong = state_wrong_bytes(h, bytes);
     if (wrong)
         return wrong;
+    if (h->format != m->cache[ATTN_SELF].format)
+        return "saved with a cache in another format: set the spec's `cache` "
+               "to what it was when the state was saved";
     if (h->model != state_model_hash(m, weights))
         return "saved by another model or with other weights";
     if (!state_lengths_fit(m, h))
@@ -8137,15 +8158,15 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .dtype = "f32",
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0x4ee4c254c51a28afull,
+    .spec_hash = 0xa6cb321d19a50c29ull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
     .caches = 2,
     .cache = {
-        { .of = ATTN_SELF, .page_floats = 8192, .blocks = 4,
+        { .of = ATTN_SELF, .page_bytes = 32768, .blocks = 4,
           .d_k = 16, .v_panels = 1 },
-        { .of = ATTN_CROSS, .page_floats = 8192, .blocks = 4,
+        { .of = ATTN_CROSS, .page_bytes = 32768, .blocks = 4,
           .d_k = 16, .v_panels = 1 },
     },
     .arena_bytes = arena_bytes,

@@ -103,8 +103,8 @@ struct attn_batch {
     const int32_t *select; /* [selected] decode: indices of the rows whose
                               logits are needed */
     int64_t selected;      /* number of selected rows, at most `rows` */
-    /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
-     * table[c] + q] * cache[c].page_floats.                                 */
+    /* The model's caches: page q of sequence s begins pages[c][s * table[c] +
+     * q] * cache[c].page_bytes bytes after pool[c].                         */
     float *pool[ATTN_CACHES]; /* 64-byte aligned */
     const int32_t *pages[ATTN_CACHES];
     int64_t table[ATTN_CACHES]; /* entries per sequence in each table pages[] */
@@ -184,13 +184,17 @@ enum {
 /* Maximum number of rows, sequences, tokens or threads. */
 enum { ATTN_MOST = (1 << 29) - 1 };
 
+/* Formats of the elements of keys and values in a cache. */
+enum { ATTN_CACHE_F32, ATTN_CACHE_BF16 };
+
 /* Layout of a cache's pages. Layers whose keys and values have the same sizes
  * and the same window share a cache. A page holds, for each block (a pair of
  * layer and head), first the keys [4][d_k][16], then the values
  * [v_panels][64][16] (panels of 16 columns). */
 struct attn_cache_layout {
-    int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
-    int64_t page_floats; /* floats of a page; 0: the model has no such cache */
+    int64_t of;         /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
+    int64_t page_bytes; /* size of a page; 0: the model has no such cache */
+    int64_t format;     /* of keys and values: ATTN_CACHE_F32 or another */
     int64_t blocks, d_k, v_panels;
     int64_t window; /* number of rows that a row attends to: itself and those
                      * just before it; 0: all */
@@ -346,7 +350,7 @@ struct attn_hypothesis {   /* one answer, in the search's arena */
 struct attn_cache_group { /* one of the model's caches */
     struct attn_cache_layout is;
     int64_t which;      /* index in the model's cache[] */
-    float *pool;        /* [pages] page_floats each, 64-byte aligned */
+    float *pool;        /* [pages] page_bytes each, 64-byte aligned */
     int32_t *table;     /* [slots][width] page for each 64 positions of a
                          * slot */
     int32_t *first;     /* [slots] first valid entry of each slot; earlier
@@ -416,10 +420,11 @@ struct attn_stream {
 };
 
 struct attn_state_header { /* the first bytes of a saved stream */
-    char magic[8];         /* "ATTNST03" */
+    char magic[8];         /* "ATTNST04" */
     uint64_t hash;         /* hash of everything after this member */
     int64_t bytes;         /* size of the complete state */
     uint64_t model;        /* hash of the model's sizes, spec and weights */
+    int64_t format;        /* of the caches' elements, e.g. ATTN_CACHE_F32 */
     int64_t tokens, lead, read, source_rows; /* members with these names in the
                                               * stream; rows of the source */
     /* The rest: int32_t tokens[]; the pages of each self cache, then of

@@ -1,5 +1,5 @@
 /* tiny, a Transformer in C, made by attnc 0.1.0
- * from the spec of hash 4ee4c254c51a28af by
+ * from the spec of hash a6cb321d19a50c29 by
  *     attnc compile tiny.yaml --march=x86-64-v3 --parts=model
  *
  * To compile this file (here model.c):
@@ -1986,9 +1986,12 @@ enum {
 };
 enum { ATTN_MOST = (1 << 29) - 1 };
 
+enum { ATTN_CACHE_F32, ATTN_CACHE_BF16 };
+
 struct attn_cache_layout {
     int64_t of;
-    int64_t page_floats;
+    int64_t page_bytes;
+    int64_t format;
     int64_t blocks, d_k, v_panels;
     int64_t window;
     int64_t states;
@@ -2430,7 +2433,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     const struct attn_batch *b = c->b;
     const struct attn_cache_layout *cache = &c->m->cache[which];
     int64_t n = (past + rows + ATTN_PAGE - 1) / ATTN_PAGE, first = 0;
-    if (n == 0 || cache->page_floats == 0)
+    if (n == 0 || cache->page_bytes == 0)
         return 0;
     if (!b->pool[which] || !b->pages[which])
         return ATTN_ERROR_NULL;
@@ -2990,15 +2993,15 @@ static const struct attn_model model = {
     .weights_bytes = 181248,
     .dtype = "f32",
     .weights_hash = 0x445517bff4db0c16ull,
-    .spec_hash = 0x4ee4c254c51a28afull,
+    .spec_hash = 0xa6cb321d19a50c29ull,
     .command =
         "attnc compile tiny.yaml --march\075x86-64-v3 --parts\075model",
     .bound_bytes = sizeof(struct weights) + ATTN_PACKED_TEXT,
     .caches = 2,
     .cache = {
-        { .of = ATTN_SELF, .page_floats = 8192, .blocks = 4,
+        { .of = ATTN_SELF, .page_bytes = 32768, .blocks = 4,
           .d_k = 16, .v_panels = 1 },
-        { .of = ATTN_CROSS, .page_floats = 8192, .blocks = 4,
+        { .of = ATTN_CROSS, .page_bytes = 32768, .blocks = 4,
           .d_k = 16, .v_panels = 1 },
     },
     .arena_bytes = arena_bytes,

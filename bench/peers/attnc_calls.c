@@ -123,8 +123,7 @@ void calls_decode(int64_t past, int64_t rows, const int32_t *ids, float *logits)
     for (int i = 0; i < Pages; i++)
         pages[i] = i;
     if (!pool)
-        pool = memory((size_t)(Pages * m->cache[ATTN_SELF].page_floats)
-                      * sizeof *pool);
+        pool = memory((size_t)(Pages * m->cache[ATTN_SELF].page_bytes));
     const struct attn_batch b = { .sequences = 1,
                                   .rows = rows,
                                   .ids = ids,

@@ -25,8 +25,8 @@
 static bool same_layout(const struct attn_cache_layout *a,
                         const struct attn_cache_layout *b)
 {
-    return a->of == b->of && a->page_floats == b->page_floats
-        && a->blocks == b->blocks && a->d_k == b->d_k
+    return a->of == b->of && a->page_bytes == b->page_bytes
+        && a->format == b->format && a->blocks == b->blocks && a->d_k == b->d_k
         && a->v_panels == b->v_panels && a->window == b->window
         && a->states == b->states;
 }

@@ -91,7 +91,7 @@ typedef VEC(Piece) Pieces;
 static void add_pages(Tier *t, Arena *a, Pieces *to, const struct attn_batch *b,
                       int c)
 {
-    const int64_t floats = t->first.model->cache[c].page_floats;
+    const int64_t bytes = t->first.model->cache[c].page_bytes;
     for (int64_t s = 0; s < b->sequences; s++) {
         const int64_t past = t->first.model->cache[c].of == ATTN_SELF
                                ? b->past[s]
@@ -100,8 +100,8 @@ static void add_pages(Tier *t, Arena *a, Pieces *to, const struct attn_batch *b,
         for (int64_t q = past / ATTN_PAGE; q * ATTN_PAGE < end; q++) {
             const int32_t page = b->pages[c][s * b->table[c] + q];
             vec_push(a, to,
-                     ((Piece){ (char *)(b->pool[c] + page * floats),
-                               (size_t)floats * sizeof(float) }));
+                     ((Piece){ (char *)b->pool[c] + page * bytes,
+                               (size_t)bytes }));
         }
     }
 }
@@ -115,7 +115,7 @@ static Pieces written(Tier *t, Arena *a, bool decodes,
                  : m->output_pooled ? b->sequences
                                     : b->rows;
     for (int c = 0; c < m->caches; c++)
-        if (m->cache[c].page_floats
+        if (m->cache[c].page_bytes
             && m->cache[c].of == (decodes ? ATTN_SELF : ATTN_CROSS))
             add_pages(t, a, &to, b, c);
     if (!decodes && m->kind == ATTN_ENCODER_DECODER)

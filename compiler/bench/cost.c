@@ -118,6 +118,7 @@ static double value_bytes(const Graph *g, const Node *n, const Lengths length,
                           int64_t seen, bool cached)
 {
     const bool append = n->op == OpAppend;
+    const double element = cached && g->spec->cache_store == StoreBf16 ? 2 : 4;
     double bytes = append || cached ? 0.0 : 4.0 * elements(n->type, length);
     for (int i = 0; i < n->nin; i++) {
         if (n->in[i] < 0 || is_const(g, n->in[i])
@@ -127,7 +128,7 @@ static double value_bytes(const Graph *g, const Node *n, const Lengths length,
         const double keys = (double)type_rows(t, length);
         const double read = (double)(seen + type_rows(n->type, length));
         const bool masked = n->mask && i > 0 && read < keys;
-        bytes += 4.0 * elements(t, length) * (masked ? read / keys : 1.0)
+        bytes += element * elements(t, length) * (masked ? read / keys : 1.0)
                * (append ? 2.0 : 1.0);
     }
     return bytes;

@@ -189,7 +189,7 @@ static void default_options(Setup *s)
 /* ---- caches ---- */
 static void make_cache(Setup *s, int which, int64_t slots, int64_t longest)
 {
-    if (s->model->cache[which].page_floats == 0)
+    if (s->model->cache[which].page_bytes == 0)
         return;
     const struct attn_cache_size size = { which, slots, longest, 0, 0 };
     const int64_t bytes = attn_cache_bytes(s->model, &size);
@@ -198,8 +198,7 @@ static void make_cache(Setup *s, int which, int64_t slots, int64_t longest)
         return;
     attn_cache_init(&s->cache[which], s->model, &size, memory);
     const struct attn_cache_group *first = &s->cache[which].group[0];
-    s->cache_bytes[which] = (size_t)(first->pages * first->is.page_floats)
-                          * sizeof(float);
+    s->cache_bytes[which] = (size_t)(first->pages * first->is.page_bytes);
 }
 
 /* Reserves `rows` more rows in a slot of the cache. */

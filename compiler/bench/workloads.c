@@ -230,15 +230,24 @@ static void fill_cache(Setup *s, const int32_t *past)
 }
 
 /* Fills all pages with random numbers, because code for a fixed `past` cannot
- * fill the cache itself. */
+ * fill the cache itself. In bf16, both halves of a float get its upper half,
+ * a number of the same size. */
 static void make_past(Setup *s)
 {
     const struct attn_cache *c = &s->cache[ATTN_SELF];
     uint64_t state = 5;
     for (int64_t i = 0; i < c->groups; i++) {
         const struct attn_cache_group *g = &c->group[i];
-        for (int64_t k = 0; k < g->pages * g->is.page_floats; k++)
-            g->pool[k] = (float)bench_random(&state) / 1073741824.0f - 1.0f;
+        const int64_t floats = g->pages * g->is.page_bytes
+                             / (int64_t)sizeof(float);
+        for (int64_t k = 0; k < floats; k++) {
+            const float x = (float)bench_random(&state) / 1073741824.0f - 1.0f;
+            uint32_t bits;
+            memcpy(&bits, &x, sizeof bits);
+            if (g->is.format == ATTN_CACHE_BF16)
+                bits = (bits & 0xffff0000u) | bits >> 16;
+            memcpy(&g->pool[k], &bits, sizeof bits);
+        }
     }
 }
 

@@ -107,7 +107,7 @@ OP(Merge, "merge", 1, 1, View, "Concat(head_1 .. head_h)",
 OP(Slice, "slice", 1, 1, View, "columns first .. first+d of x",
    slice, No, 0, slice, EXACT, NO_CODE, PIECE("columns"), NAME)
 OP(Append, "append", 1, 1, State, "the rows so far, then these",
-   append, No, 0, copy, EXACT, WHOLE_OF(pack_kv, 1500), CALLS(append),
+   append, No, 0, append, EXACT, WHOLE_OF(pack_kv, 1500), CALLS(append),
    say_pages(w))
 OP(Recall, "recall", 1, 1, State, "what encode appended",
    heads, No, 0, copy, EXACT, NO_CODE, NONE, NAME)

@@ -72,8 +72,8 @@ void eval_rotary_table(const Interp *in, const Node *n, double *out)
     }
 }
 
-/* The oracle computes complete sequences, so ops that read or write a cache
- * only copy their rows. */
+/* The oracle computes complete sequences, so ops that read a cache only copy
+ * its rows. */
 void eval_copy(const Interp *in, const Node *n, double *out)
 {
     int64_t size = interp_elements(in, n->type);

@@ -76,6 +76,17 @@ void eval_quantize(const Interp *in, const Node *n, double *out)
     }
 }
 
+/* The oracle computes complete sequences, so a cache write only rounds its rows
+ * as they are stored. */
+void eval_append(const Interp *in, const Node *n, double *out)
+{
+    const double *x = interp_in(in, n, 0).at;
+    const bool rounds = in->g->spec->cache_store == StoreBf16;
+    const int64_t size = interp_elements(in, n->type);
+    for (int64_t i = 0; i < size; i++)
+        out[i] = rounds ? nearest_multiple(x[i], bf16_step(x[i])) : x[i];
+}
+
 /* Returns the row of x that tap t of a convolution reads for output row i; NULL
  * if it is outside x. */
 static const double *tap(const Node *n, Matrix x, int64_t i, int64_t t)

@@ -90,7 +90,7 @@ static void open_cache(Trial *t, int which, int64_t length)
 {
     struct attn_model m = *t->engine->backend.model;
     int64_t slots = t->sample->sequences;
-    if (which == CacheCross ? m.cache[which].page_floats == 0 : !m.decode)
+    if (which == CacheCross ? m.cache[which].page_bytes == 0 : !m.decode)
         return; /* a decoder's cache counts rows even if it stores none */
     const struct attn_cache_size size = { which, slots, length, 0, 0 };
     for (int64_t c = 0; stores_scores(t) && c < m.caches; c++)

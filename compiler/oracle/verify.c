@@ -126,6 +126,8 @@ static void keep_worse(ModelComparison *worst, ModelComparison c)
 static Dtype coarsest(const Graph *g)
 {
     Dtype least = g->spec->arithmetic == ArithmeticInt8 ? DtypeInt4 : DtypeF32;
+    if (g->spec->cache_store == StoreBf16 && least == DtypeF32)
+        least = DtypeBf16;
     for (int i = 0; i < g->nodes.n; i++) {
         const Dtype d = elem_dtype(g->nodes.at[i].type.elem);
         least = rounding_gates[d].max_error > rounding_gates[least].max_error
@@ -135,10 +137,22 @@ static Dtype coarsest(const Graph *g)
     return least;
 }
 
+/* Returns the arithmetic whose limits apply: rows of a cache in bf16 are
+ * rounded like those of products in bf16. */
+static Arithmetic rounds_most(const Spec *s)
+{
+    const Arithmetic cache = s->cache_store == StoreBf16 ? ArithmeticBf16Dp
+                                                         : ArithmeticF32;
+    return arithmetic_gates[cache].max_error
+                 > arithmetic_gates[s->arithmetic].max_error
+             ? cache
+             : s->arithmetic;
+}
+
 static const ModelGate *gate_of(const Weights *w)
 {
     return w->f32 ? &rounding_gates[coarsest(w->g)]
-                  : &arithmetic_gates[w->g->spec->arithmetic];
+                  : &arithmetic_gates[rounds_most(w->g->spec)];
 }
 
 static ModelComparison compare_by(const Weights *w, const double *want,

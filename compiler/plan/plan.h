@@ -314,8 +314,15 @@ int64_t affine_at(AffineSize l, int64_t rows, int64_t sequences, int64_t parts);
 int owner_of(const Plan *p, int node);
 /* Returns the block of a root in the given layout; -1: none. */
 int plan_block(const Plan *p, int root, PackLayout layout);
+/* Returns the floats that a head's keys take up in a page. */
+int64_t keys_floats(const Plan *p, int cache);
+/* Returns the floats of the largest head in a page, in f32, if a cache has
+ * another format, else 0. */
+int64_t widened_floats(const Plan *p);
 /* Returns the floats per head and layer in a page: keys, then values. */
 int64_t block_floats(const Plan *p, int cache);
+/* Returns the floats of a page of a cache. */
+int64_t page_floats(const Plan *p, int cache);
 /* Returns the offset of the two states within a page of a cache. */
 int64_t states_offset(const Plan *p, int cache);
 /* Returns the floats of all heads of one layer in a page. Node.place counts in

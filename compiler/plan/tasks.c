@@ -369,7 +369,7 @@ TaskShape task_shape(const Plan *p, const Task *t)
 
 /* Returns the largest scratch that a part needs: for attention, that of a block
  * of queries; for unfused attention, whose scores are in the arena, that of a
- * tile of rows. */
+ * tile of rows. Behind it is the memory of a page that is widened to f32. */
 int64_t plan_scratch(const Plan *p)
 {
     int64_t floats = 0;
@@ -385,5 +385,5 @@ int64_t plan_scratch(const Plan *p)
                                : 0;
         floats = need > floats ? need : floats;
     }
-    return floats;
+    return floats + widened_floats(p);
 }

@@ -193,10 +193,33 @@ void plan_values(Plan *p)
 
 /* ---- caches ---- */
 
+/* Returns the floats that store so many columns of a page's keys or values. */
+static int64_t stored_floats(const struct attn_cache_layout *c, int64_t columns)
+{
+    return ATTN_PAGE * columns * attn_cache_element(c) / (int64_t)sizeof(float);
+}
+
+int64_t keys_floats(const Plan *p, int cache)
+{
+    return stored_floats(&p->cache[cache], p->cache[cache].d_k);
+}
+
 int64_t block_floats(const Plan *p, int cache)
 {
     const struct attn_cache_layout *c = &p->cache[cache];
-    return ATTN_PAGE * (c->d_k + ATTN_PANEL * c->v_panels);
+    return keys_floats(p, cache) + stored_floats(c, ATTN_PANEL * c->v_panels);
+}
+
+int64_t widened_floats(const Plan *p)
+{
+    int64_t most = 0;
+    for (int i = 0; i < p->g->caches; i++) {
+        const struct attn_cache_layout *c = &p->cache[i];
+        const int64_t floats = ATTN_PAGE * (c->d_k + ATTN_PANEL * c->v_panels);
+        if (c->format != ATTN_CACHE_F32 && floats > most)
+            most = floats;
+    }
+    return most;
 }
 
 int64_t place_floats(const Plan *p, int cache)
@@ -204,9 +227,14 @@ int64_t place_floats(const Plan *p, int cache)
     return p->g->cache[cache].form.h_kv * block_floats(p, cache);
 }
 
+int64_t page_floats(const Plan *p, int cache)
+{
+    return p->cache[cache].page_bytes / (int64_t)sizeof(float);
+}
+
 int64_t states_offset(const Plan *p, int cache)
 {
-    return p->cache[cache].page_floats - round16(2 * p->cache[cache].states);
+    return page_floats(p, cache) - round16(2 * p->cache[cache].states);
 }
 
 /* Places the states of each layer in a page. All layers get the same space, so
@@ -230,7 +258,7 @@ static void place_states(Plan *p, int cache)
             p->layer_state[cache] = end[n->layer];
     }
     c->states = layers * p->layer_state[cache];
-    c->page_floats += round16(2 * c->states);
+    c->page_bytes += round16(2 * c->states) * (int64_t)sizeof(float);
     if (c->blocks == 0 && c->states > 0 && cache == CacheSelf)
         c->window = 2; /* a row reads only the previous row's state */
 }
@@ -251,7 +279,9 @@ void plan_caches(Plan *p)
     }
     for (int c = 0; c < p->g->caches; c++) {
         p->cache[c].of = p->g->cache[c].of;
-        p->cache[c].page_floats = p->cache[c].blocks * block_floats(p, c);
+        p->cache[c].format = p->g->spec->cache_store;
+        p->cache[c].page_bytes = p->cache[c].blocks * block_floats(p, c)
+                               * (int64_t)sizeof(float);
     }
     place_states(p, CacheSelf);
     place_states(p, CacheCross);

@@ -319,6 +319,7 @@ struct Spec {
     const Spec *const *layer[2];
     const char *layers; /* the patterns as text; NULL: there are none */
     SpecDtypes dtype;
+    CacheStore cache_store;
     Arithmetic arithmetic;
     int64_t query_length, query_token;     /* tokens of every query, 0: as many
                                               as it has; the id that fills it */

@@ -75,7 +75,7 @@ static int batch_table(const struct batch_call *c, int64_t which, int64_t row,
     const struct attn_batch *b = c->b;
     const struct attn_cache_layout *cache = &c->m->cache[which];
     int64_t n = (past + rows + ATTN_PAGE - 1) / ATTN_PAGE, first = 0;
-    if (n == 0 || cache->page_floats == 0)
+    if (n == 0 || cache->page_bytes == 0)
         return 0;
     if (!b->pool[which] || !b->pages[which])
         return ATTN_ERROR_NULL;

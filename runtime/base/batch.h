@@ -40,8 +40,8 @@ struct attn_batch {
     const int32_t *select; /* [selected] decode: indices of the rows whose
                               logits are needed */
     int64_t selected;      /* number of selected rows, at most `rows` */
-    /* The model's caches: page q of sequence s begins at pool[c] + pages[c][s *
-     * table[c] + q] * cache[c].page_floats.                                 */
+    /* The model's caches: page q of sequence s begins pages[c][s * table[c] +
+     * q] * cache[c].page_bytes bytes after pool[c].                         */
     float *pool[ATTN_CACHES]; /* 64-byte aligned */
     const int32_t *pages[ATTN_CACHES];
     int64_t table[ATTN_CACHES]; /* entries per sequence in each table pages[] */

@@ -44,13 +44,17 @@ enum {
 /* Maximum number of rows, sequences, tokens or threads. */
 enum { ATTN_MOST = (1 << 29) - 1 };
 
+/* Formats of the elements of keys and values in a cache. */
+enum { ATTN_CACHE_F32, ATTN_CACHE_BF16 };
+
 /* Layout of a cache's pages. Layers whose keys and values have the same sizes
  * and the same window share a cache. A page holds, for each block (a pair of
  * layer and head), first the keys [4][d_k][16], then the values
  * [v_panels][64][16] (panels of 16 columns). */
 struct attn_cache_layout {
-    int64_t of;          /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
-    int64_t page_floats; /* floats of a page; 0: the model has no such cache */
+    int64_t of;         /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
+    int64_t page_bytes; /* size of a page; 0: the model has no such cache */
+    int64_t format;     /* of keys and values: ATTN_CACHE_F32 or another */
     int64_t blocks, d_k, v_panels;
     int64_t window; /* number of rows that a row attends to: itself and those
                      * just before it; 0: all */

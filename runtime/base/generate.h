@@ -89,7 +89,7 @@ struct attn_hypothesis {   /* one answer, in the search's arena */
 struct attn_cache_group { /* one of the model's caches */
     struct attn_cache_layout is;
     int64_t which;      /* index in the model's cache[] */
-    float *pool;        /* [pages] page_floats each, 64-byte aligned */
+    float *pool;        /* [pages] page_bytes each, 64-byte aligned */
     int32_t *table;     /* [slots][width] page for each 64 positions of a
                          * slot */
     int32_t *first;     /* [slots] first valid entry of each slot; earlier
@@ -159,10 +159,11 @@ struct attn_stream {
 };
 
 struct attn_state_header { /* the first bytes of a saved stream */
-    char magic[8];         /* "ATTNST03" */
+    char magic[8];         /* "ATTNST04" */
     uint64_t hash;         /* hash of everything after this member */
     int64_t bytes;         /* size of the complete state */
     uint64_t model;        /* hash of the model's sizes, spec and weights */
+    int64_t format;        /* of the caches' elements, e.g. ATTN_CACHE_F32 */
     int64_t tokens, lead, read, source_rows; /* members with these names in the
                                               * stream; rows of the source */
     /* The rest: int32_t tokens[]; the pages of each self cache, then of

@@ -63,8 +63,7 @@ static void cache_lay_out(struct attn_cache *c, const struct attn_model *m,
             g->pages = attn_min(g->pages, size->pages);
         g->refs = attn_take(memory, g->pages, word);
         g->free_list = attn_take(memory, g->pages, word);
-        g->pool = attn_take(memory, g->pages,
-                            g->is.page_floats * (int64_t)sizeof(float));
+        g->pool = attn_take(memory, g->pages, g->is.page_bytes);
         c->groups++;
     }
 }
@@ -118,10 +117,20 @@ static int64_t cache_states_floats(const struct attn_cache_group *g)
     return (2 * g->is.states + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
+ATTN_API int64_t attn_cache_element(const struct attn_cache_layout *is)
+{
+    return is->format == ATTN_CACHE_BF16 ? 2 : 4;
+}
+
+ATTN_API float *attn_cache_page(const struct attn_cache_group *g, int64_t page)
+{
+    return g->pool + page * (g->is.page_bytes / (int64_t)sizeof(float));
+}
+
 /* Returns the address of the states that are stored at the end of a page. */
 static float *cache_states(const struct attn_cache_group *g, int64_t page)
 {
-    return g->pool + (page + 1) * g->is.page_floats - cache_states_floats(g);
+    return attn_cache_page(g, page + 1) - cache_states_floats(g);
 }
 
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,
@@ -146,11 +155,11 @@ ATTN_API void attn_cache_bind(const struct attn_cache *c, int64_t first,
 ATTN_API int64_t attn_cache_page_bytes(const struct attn_model *m,
                                        int64_t which)
 {
-    int64_t floats = 0;
+    int64_t bytes = 0;
     for (int64_t i = 0; i < m->caches; i++)
         if (m->cache[i].of == which)
-            floats += m->cache[i].page_floats;
-    return floats * (int64_t)sizeof(float);
+            bytes += m->cache[i].page_bytes;
+    return bytes;
 }
 
 ATTN_API int64_t attn_cache_begun(const struct attn_cache *c, int64_t slot,
@@ -203,21 +212,22 @@ static void cache_drop_page(struct attn_cache_group *g, int32_t page)
 static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
                             int32_t from, int64_t used)
 {
-    int64_t panel = g->is.d_k * ATTN_PANEL;
-    int64_t keys = (used + ATTN_PANEL - 1) / ATTN_PANEL * panel;
-    float *out = g->pool + to * g->is.page_floats;
-    const float *in = g->pool + from * g->is.page_floats;
+    const int64_t line = ATTN_PANEL * attn_cache_element(&g->is);
+    const int64_t panel = g->is.d_k * line;
+    const int64_t keys = (used + ATTN_PANEL - 1) / ATTN_PANEL * panel;
+    char *out = (char *)attn_cache_page(g, to);
+    const char *in = (const char *)attn_cache_page(g, from);
 
     memcpy(cache_states(g, to), cache_states(g, from),
            (size_t)cache_states_floats(g) * sizeof(float));
     for (int64_t b = 0; b < g->is.blocks; b++) {
-        memcpy(out, in, (size_t)keys * sizeof(float));
+        memcpy(out, in, (size_t)keys);
         out += ATTN_PAGE / ATTN_PANEL * panel;
         in += ATTN_PAGE / ATTN_PANEL * panel;
         for (int64_t v = 0; v < g->is.v_panels; v++) {
-            memcpy(out, in, (size_t)used * ATTN_PANEL * sizeof(float));
-            out += ATTN_PAGE * ATTN_PANEL;
-            in += ATTN_PAGE * ATTN_PANEL;
+            memcpy(out, in, (size_t)(used * line));
+            out += ATTN_PAGE * line;
+            in += ATTN_PAGE * line;
         }
     }
 }

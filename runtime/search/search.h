@@ -51,6 +51,10 @@ ATTN_API int64_t attn_cache_begun(const struct attn_cache *c, int64_t slot,
 /* Returns the maximum rows of a sequence per call, so that windows can free
  * pages between calls. */
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
+/* Returns the bytes of one element of keys or values. */
+ATTN_API int64_t attn_cache_element(const struct attn_cache_layout *is);
+/* Returns the address of a page. */
+ATTN_API float *attn_cache_page(const struct attn_cache_group *g, int64_t page);
 /* Returns the recurrent layers' states after a row, which must be the last even
  * or the last odd row of its page. */
 ATTN_API float *attn_cache_state(const struct attn_cache *c, int64_t slot,

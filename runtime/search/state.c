@@ -34,32 +34,33 @@ static void state_align(struct state_walk *w)
 
 /* Moves the panels of 16 keys that hold the first `used` keys. Unused lanes are
  * saved as zeros, whatever the page contains. */
-static void state_keys(struct state_walk *w, float *keys, int64_t d_k,
-                       int64_t used)
+static void state_keys(struct state_walk *w, const struct attn_cache_layout *is,
+                       char *keys, int64_t used)
 {
+    const int64_t element = attn_cache_element(is);
     for (int64_t first = 0; first < used; first += ATTN_PANEL) {
-        float *panel = keys + first * d_k;
         int64_t lanes = attn_min(used - first, ATTN_PANEL);
-        for (int64_t d = 0; d < d_k; d++) {
+        for (int64_t d = 0; d < is->d_k; d++) {
             char *at = w->to ? w->to + w->n : NULL;
-            state_move(w, panel + d * ATTN_PANEL,
-                       ATTN_PANEL * (int64_t)sizeof(float));
+            state_move(w, keys, ATTN_PANEL * element);
+            keys += ATTN_PANEL * element;
             if (at)
-                memset(at + lanes * (int64_t)sizeof(float), 0,
-                       (size_t)(ATTN_PANEL - lanes) * sizeof(float));
+                memset(at + lanes * element, 0,
+                       (size_t)((ATTN_PANEL - lanes) * element));
         }
     }
 }
 
 static void state_page(struct state_walk *w, const struct attn_cache_group *g,
-                       float *page, int64_t used)
+                       char *page, int64_t used)
 {
+    const int64_t element = attn_cache_element(&g->is);
     for (int64_t b = 0; b < g->is.blocks; b++) {
-        state_keys(w, page, g->is.d_k, used);
-        page += ATTN_PAGE * g->is.d_k;
+        state_keys(w, &g->is, page, used);
+        page += ATTN_PAGE * g->is.d_k * element;
         for (int64_t v = 0; v < g->is.v_panels; v++) {
-            state_move(w, page, used * ATTN_PANEL * (int64_t)sizeof(float));
-            page += ATTN_PAGE * ATTN_PANEL;
+            state_move(w, page, used * ATTN_PANEL * element);
+            page += ATTN_PAGE * ATTN_PANEL * element;
         }
     }
 }
@@ -73,8 +74,7 @@ static void state_slot(struct state_walk *w, const struct attn_cache *c,
         const int32_t *table = g->table + slot * c->width;
         int64_t at = attn_cache_first(&g->is, length) * ATTN_PAGE;
         for (; at < length; at += ATTN_PAGE)
-            state_page(w, g,
-                       g->pool + table[at / ATTN_PAGE] * g->is.page_floats,
+            state_page(w, g, (char *)attn_cache_page(g, table[at / ATTN_PAGE]),
                        attn_min(length - at, ATTN_PAGE));
     }
 }
@@ -116,7 +116,8 @@ static int64_t state_group_size(const struct attn_cache_layout *is,
                        * is->d_k;
     const int64_t values = rows * ATTN_PANEL * is->v_panels;
     const int64_t states = attn_min(length, 2) * is->states;
-    return (is->blocks * (keys + values) + states) * (int64_t)sizeof(float);
+    return is->blocks * (keys + values) * attn_cache_element(is)
+         + states * (int64_t)sizeof(float);
 }
 
 /* Returns the bytes of all caches of ATTN_SELF or of ATTN_CROSS. */
@@ -218,8 +219,9 @@ ATTN_API int64_t attn_state_save(const struct attn_stream *s, uint64_t weights,
         return ATTN_ERROR_ALIGNED;
     if (h.bytes > cap)
         return ATTN_ERROR_ROOM;
-    memcpy(h.magic, "ATTNST03", sizeof h.magic);
+    memcpy(h.magic, "ATTNST04", sizeof h.magic);
     h.model = state_model_hash(s->model, weights);
+    h.format = s->model->cache[ATTN_SELF].format;
     h.tokens = s->n;
     h.lead = s->lead;
     h.read = s->read;
@@ -261,11 +263,11 @@ static const char *state_wrong_bytes(const struct attn_state_header *h,
                                      int64_t bytes)
 {
     if (!attn_state_begins(h, bytes))
-        return "not a saved state: its first bytes are not ATTNST03";
+        return "not a saved state: its first bytes are not ATTNST04";
     if ((uintptr_t)h % 8 != 0)
         return "not at a multiple of 8 bytes";
-    if (memcmp(h->magic, "ATTNST03", sizeof h->magic) != 0)
-        return "saved by another version of attnc: its format is not ATTNST03; "
+    if (memcmp(h->magic, "ATTNST04", sizeof h->magic) != 0)
+        return "saved by another version of attnc: its format is not ATTNST04; "
                "save it again";
     if (bytes < (int64_t)sizeof *h || bytes < h->bytes)
         return "cut short: fewer bytes than it states";
@@ -284,6 +286,9 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     const char *wrong = state_wrong_bytes(h, bytes);
     if (wrong)
         return wrong;
+    if (h->format != m->cache[ATTN_SELF].format)
+        return "saved with a cache in another format: set the spec's `cache` "
+               "to what it was when the state was saved";
     if (h->model != state_model_hash(m, weights))
         return "saved by another model or with other weights";
     if (!state_lengths_fit(m, h))

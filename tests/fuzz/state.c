@@ -91,7 +91,7 @@ static void seal(const Fake *f, uint8_t *state, size_t n)
 {
     struct attn_state_header h;
     memcpy(&h, state, sizeof h);
-    memcpy(h.magic, "ATTNST03", sizeof h.magic);
+    memcpy(h.magic, "ATTNST04", sizeof h.magic);
     h.bytes = (int64_t)n;
     h.model = model_of(f);
     memcpy(state, &h, sizeof h);

@@ -68,16 +68,16 @@ static void test_caches(void **state)
     open_way(&e, 0);
     const struct attn_cache_layout *c = e.backend.model->cache;
     static const struct attn_cache_layout want[] = {
-        { ATTN_SELF, 64 * 4 * 24, 4, 8, 1, Window, 0 },
-        { ATTN_CROSS, 0, 0, 0, 0, 0, 0 },
-        { ATTN_SELF, 64 * 1 * 24, 1, 8, 1, 0, 0 },
-        { ATTN_SELF, 64 * 2 * 20, 2, 4, 1, 96, 0 },
-        { ATTN_SELF, 64 * 2 * 24, 2, 8, 1, 0, 0 },
+        { ATTN_SELF, 64 * 4 * 24 * 4, 0, 4, 8, 1, Window, 0 },
+        { ATTN_CROSS, 0, 0, 0, 0, 0, 0, 0 },
+        { ATTN_SELF, 64 * 1 * 24 * 4, 0, 1, 8, 1, 0, 0 },
+        { ATTN_SELF, 64 * 2 * 20 * 4, 0, 2, 4, 1, 96, 0 },
+        { ATTN_SELF, 64 * 2 * 24 * 4, 0, 2, 8, 1, 0, 0 },
     };
     assert_int_equal(e.backend.model->caches, 5);
     for (int i = 0; i < 5; i++) {
         assert_int_equal(c[i].of, want[i].of);
-        assert_int_equal(c[i].page_floats, want[i].page_floats);
+        assert_int_equal(c[i].page_bytes, want[i].page_bytes);
         assert_int_equal(c[i].blocks, want[i].blocks);
         assert_int_equal(c[i].d_k, want[i].d_k);
         assert_int_equal(c[i].v_panels, want[i].v_panels);

@@ -32,6 +32,12 @@ CLOSE = {"f32": 1e-5, "int8": 0.1, "int15": 1e-3, "bf16_dp": 0.05,
          "bf16_amx": 0.05, "bf16x3": 1e-4}
 
 
+def rounds(spec):
+    """The arithmetics that round rows; a cache in bf16 rounds as bf16_dp."""
+    cache = "bf16_dp" if spec.get("cache") == "bf16" else "f32"
+    return {spec.get("arithmetic", "f32"), cache}
+
+
 def beyond(spec, want, got):
     """What of the gates is not held, in words; none: nothing."""
     if want.shape != got.shape:
@@ -44,7 +50,7 @@ def beyond(spec, want, got):
     nmse = ((want - got) ** 2).sum() / max((want ** 2).sum(), 1e-30)
     p, q = log_softmax(want), log_softmax(got)
     kl = (np.exp(p) * (p - q)).sum(axis=-1).max()
-    gate = GATES[spec.get("arithmetic", "f32")]
+    gate = max(GATES[a] for a in rounds(spec))
     if error > gate[0] or nmse > gate[1] or kl > gate[2]:
         return f"max error {error:.2g}, nmse {nmse:.2g}, KL {kl:.2g}"
     return None
@@ -70,12 +76,11 @@ class Form:
             return compute(self.spec, self.w, x, self.files)
 
     def undecided(self):
-        return self.w.margin < CLOSE[self.spec.get("arithmetic", "f32")]
+        return self.w.margin < max(CLOSE[a] for a in rounds(self.spec))
 
     def lines(self, ask, plain=False):
         """Compares answers to lines; a plain program's are greedy."""
-        if not takes_lines(self.given) or \
-                self.spec.get("arithmetic", "f32") != "f32":
+        if not takes_lines(self.given) or rounds(self.spec) != {"f32"}:
             return None
         if generates(self.spec):
             answers = Answers(self.spec, self.w, self.given, self.files)

@@ -222,6 +222,7 @@ FIELDS = {
         v["search.max_output.tokens"] is None else None),
     "dtype": "f32",
     "arithmetic": "f32",
+    "cache": "f32",
     "names": None,
 }
 

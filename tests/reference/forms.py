@@ -23,6 +23,8 @@ def form(seed):
     else:
         model(d, s, kind)
     dtypes(d, s)
+    if s["kind"] in ("encoder-decoder", "decoder") and d.often(0.2):
+        s["cache"] = "bf16"
     return s
 
 

@@ -189,10 +189,11 @@ static void test_copies(void **unused)
 
     attn_cache_reorder(&c, one, 2, 2, scratch);
     assert_int_equal(g->table[c.width], page);
-    for (int64_t i = 0; i < g->is.page_floats; i++)
-        g->pool[page * g->is.page_floats + i] = 1.0f;
-    memset(g->pool + g->free_list[g->free_count - 1] * g->is.page_floats, 0,
-           (size_t)g->is.page_floats * sizeof(float));
+    const int64_t floats = g->is.page_bytes / (int64_t)sizeof(float);
+    for (int64_t i = 0; i < floats; i++)
+        attn_cache_page(g, page)[i] = 1.0f;
+    memset(attn_cache_page(g, g->free_list[g->free_count - 1]), 0,
+           (size_t)g->is.page_bytes);
     assert_int_equal(attn_cache_grow(&c, 0, 1), 0);
     assert_int_not_equal(g->table[0], page);
     assert_int_equal(attn_cache_grow(&c, 1, 1), 0);
@@ -200,9 +201,39 @@ static void test_copies(void **unused)
 
     /* 21 positions: 2 of 4 key panels, 21 of 64 value rows, of each block */
     int64_t copied = 0;
-    for (int64_t i = 0; i < g->is.page_floats; i++)
-        copied += g->pool[g->table[0] * g->is.page_floats + i] == 1.0f;
+    for (int64_t i = 0; i < floats; i++)
+        copied += attn_cache_page(g, g->table[0])[i] == 1.0f;
     assert_int_equal(copied, 2 * (2 * 16 * 3 + 21 * 16));
+    free(memory);
+}
+
+/* Tests that a page whose elements are bf16 is copied in half the bytes. */
+static void test_copies_bf16(void **unused)
+{
+    (void)unused;
+    struct attn_cache c;
+    struct attn_model m = *model();
+    int32_t scratch[16], both[2] = { 0, 0 };
+    const struct attn_cache_size size = { ATTN_SELF, 2, 128, 0, 0 };
+    m.cache[ATTN_SELF].format = ATTN_CACHE_BF16;
+    m.cache[ATTN_SELF].page_bytes /= 2;
+    char *memory = malloc((size_t)attn_cache_bytes(&m, &size));
+
+    attn_cache_init(&c, &m, &size, memory);
+    const struct attn_cache_group *g = &c.group[0];
+    assert_int_equal(attn_cache_grow(&c, 0, 20), 0);
+    attn_cache_reorder(&c, both, 2, 2, scratch);
+    memset(g->pool, 0, (size_t)(g->pages * g->is.page_bytes));
+    memset(attn_cache_page(g, g->table[0]), 1, (size_t)g->is.page_bytes);
+    const int32_t page = g->table[0];
+    assert_int_equal(attn_cache_grow(&c, 0, 1), 0);
+    assert_int_not_equal(g->table[0], page);
+
+    const char *at = (const char *)attn_cache_page(g, g->table[0]);
+    int64_t copied = 0;
+    for (int64_t i = 0; i < g->is.page_bytes; i++)
+        copied += at[i] == 1;
+    assert_int_equal(copied, 2 * 2 * (2 * 16 * 3 + 20 * 16));
     free(memory);
 }
 
@@ -252,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_forks),
         cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_copies_bf16),
         cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,10 +204,10 @@ static void test_versions(void **unused)
     const char *cut = "head -c %d $D/s > $D/cut; %s --load-state $D/cut";
     state[7] = '2';
     assert_refused("saved by another version of attnc: its format is not "
-                   "ATTNST03; save it again");
+                   "ATTNST04; save it again");
     state[7] = '3';
     state[5] = 'X';
-    assert_refused("not a saved state: its first bytes are not ATTNST03");
+    assert_refused("not a saved state: its first bytes are not ATTNST04");
     state[5] = 'T';
     for (int n = 0; n < bytes; n += n < 80 ? 7 : (int)bytes / 5) {
         assert_int_equal(sh(&s, arena_printf(a, cut, n, "$M")), 3);
@@ -217,14 +217,20 @@ static void test_versions(void **unused)
     }
 }
 
+static void test_formats(void **unused)
+{
+    (void)unused;
+    head()->format = ATTN_CACHE_BF16;
+    assert_refused("saved with a cache in another format: set the spec's "
+                   "`cache` to what it was when the state was saved");
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_state, close_state)
     const struct CMUnitTest tests[] = {
-        TEST(test_lengths),
-        TEST(test_ids),
-        TEST(test_bytes),
-        TEST(test_versions),
+        TEST(test_lengths),  TEST(test_ids),     TEST(test_bytes),
+        TEST(test_versions), TEST(test_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

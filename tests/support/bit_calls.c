@@ -78,7 +78,7 @@ static void open_caches(struct attn_batch *b)
                                                        : m->max_target;
     const int64_t pages = rows / ATTN_PAGE + 2;
     for (int64_t c = 0; c < m->caches; c++) {
-        b->pool[c] = memory(Sequences * pages * m->cache[c].page_floats * 4);
+        b->pool[c] = memory(Sequences * pages * m->cache[c].page_bytes);
         b->pages[c] = counted(Sequences * pages);
         b->table[c] = pages;
         b->pool_pages[c] = Sequences * pages;

@@ -92,7 +92,7 @@ static float *fake_cell(const struct attn_model *m, int which,
     int64_t cells = m->cache[which].d_k + 16 * m->cache[which].v_panels;
     int64_t block = c / cells, in = c % cells, at = p % 64;
     int32_t page = b->pages[which][s * b->table[which] + p / 64];
-    float *x = b->pool[which] + page * m->cache[which].page_floats;
+    float *x = b->pool[which] + page * m->cache[which].page_bytes / 4;
 
     x += block * 64 * cells;
     if (in < m->cache[which].d_k)
@@ -211,7 +211,7 @@ static void fake_cache(struct attn_model *m, int which, int64_t blocks,
     m->cache[which].blocks = blocks;
     m->cache[which].d_k = d_k;
     m->cache[which].v_panels = v_panels;
-    m->cache[which].page_floats = blocks * 64 * (d_k + 16 * v_panels);
+    m->cache[which].page_bytes = blocks * 64 * (d_k + 16 * v_panels) * 4;
 }
 
 static void fake_make(Fake *f, int64_t kind, int64_t vocab, uint32_t seed)

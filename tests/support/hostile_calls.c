@@ -155,7 +155,7 @@ static void begin_batch(void)
     good.key_rows = model->kind == ATTN_ATTENTION ? 5 : 0;
     good.output = array(5 * model->output_columns * 4);
     for (int c = 0; c < model->caches; c++) { /* one page each, of three */
-        good.pool[c] = array(3 * model->cache[c].page_floats * 4 + 4);
+        good.pool[c] = array(3 * model->cache[c].page_bytes + 4);
         good.pages[c] = numbers(2, 2, 0);
         good.table[c] = 1;
         good.pool_pages[c] = 3;

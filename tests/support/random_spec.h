@@ -96,6 +96,9 @@ static inline void random_dtype(RandomSpec *r)
     say(r, "dtype", word);
     if (f32 && pick(r, 6) == 0)
         say(r, "arithmetic", "bf16x3");
+    if ((r->kind == KindDecoder || r->kind == KindEncoderDecoder)
+        && pick(r, 4) == 0)
+        say(r, "cache", "bf16");
 }
 
 static inline void random_width(RandomSpec *r)

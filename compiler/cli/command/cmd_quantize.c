@@ -116,11 +116,12 @@ static int with_text(const Options *o, const EngineOptions *options,
     EngineOptions plain = *options;
     Passages text = { .arena = q->arena };
     const char **sets = arena_alloc(q->arena,
-                                    ((size_t)plain.nsets + 2) * sizeof *sets);
+                                    ((size_t)plain.nsets + 3) * sizeof *sets);
     for (int i = 0; i < plain.nsets; i++)
         sets[i] = plain.sets[i];
     sets[plain.nsets++] = "dtype=f32";
     sets[plain.nsets++] = "arithmetic=f32";
+    sets[plain.nsets++] = "cache="; /* not a field of every kind */
     plain.sets = sets;
     int code = engine_open(&f32, &plain);
     if (!code)

@@ -100,6 +100,26 @@ const MaskSpec *attention_mask(const Gen *g, const Node *n);
 bool is_short_attention(const Gen *g, const Node *n);
 const char *need_short_attention(Gen *g, const Node *n);
 
+/* ---- widened.c ---- */
+
+/* True if keys or values are read from a cache whose format is not f32. */
+bool is_widened(const Gen *g, const Node *n);
+/* Returns the kernel that writes rows of keys or values to their page. */
+const char *pack_kernel(Gen *g, const Node *n);
+/* Returns the kernel that multiplies by the pages of four heads. */
+const char *heads_product(Gen *g, const Node *k);
+typedef struct {
+    const char *page; /* C for the address of a head's keys or values */
+    const char *keys; /* C for the number of keys that are read */
+    const char *wide; /* C for the memory of a page in f32 */
+} StoredPage;
+/* Declares `k` or `v`, a page of keys or values in f32. */
+void put_stored_page(Gen *g, Emit *e, const Node *n, const StoredPage *at);
+/* Declares k or v, the keys or the values of the page at `at`. */
+void put_page(Gen *g, const Attention *a, int part);
+/* Returns C for the memory of a page in f32, at the end of a part's scratch. */
+const char *wide_text(Gen *g, const char *scratch);
+
 /* ---- kv_cache.c ---- */
 
 /* Begins the loop over tasks; a task is one head of one sequence. Declares `s`,
@@ -120,7 +140,8 @@ const char *state_text(Gen *g, int node, const char *row);
  * encode(). */
 const char *source_state(Gen *g, int node);
 void let_page_id(Gen *g, Emit *e, const Node *n);
-void let_page(Gen *g, Emit *e, int node, const char *to, const char *head);
+/* Returns C for the address of a head's keys or values in a page. */
+const char *page_at(Gen *g, int node, const char *head, const char *page);
 /* Returns C for the key head that serves `head`, such as "head / 2". */
 const char *kv_head(Gen *g, int64_t heads, const Node *k);
 const char *bias_text(Gen *g, int node);

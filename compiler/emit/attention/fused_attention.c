@@ -37,6 +37,9 @@ void need_keys(Gen *g)
         let(g->shapes, "formula", "%s", score);
         put(g->shapes, "const float *score;     /* v of $formula */\n");
     }
+    if (widened_floats(g->p) > 0)
+        put(g->shapes,
+            "float *wide;            /* memory of a page in f32 */\n");
     put(g->shapes, "};\n\n");
 }
 
@@ -185,20 +188,12 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
                                plus));
 }
 
-/* Declares `part`, the keys k or the values v, of the page at `at`. */
-static void put_page(Emit *e, const Attention *a, const char *part)
-{
-    let(e, "page", a->paged ? "m->page[at / 64]" : "(at / 64)");
-    let(e, "part", "%s", part);
-    let(e, "floats", "%s_page", part);
-    put(e, "const float *$part = m->$part + $page * m->$floats;\n");
-}
-
 /* Declares `next`: the same part of the next page or, if there is none,
  * `before`. */
-static void put_next_page(Emit *e, const Attention *a, const char *part,
+static void put_next_page(Gen *g, const Attention *a, const char *part,
                           const char *before, const char *end)
 {
+    Emit *e = g->shapes;
     if (a->t->prefetch == 1) {
         put(e, "\n");
         return;
@@ -209,8 +204,10 @@ static void put_next_page(Emit *e, const Attention *a, const char *part,
     let(e, "before", "%s", before);
     let(e, "end", "%s", end);
     put(e, "const float *next = $before;\n"
-           "\n"
-           "if (at + 64 < $end)\n"
+           "\n");
+    if (is_widened(g, a->k)) /* the next page is in another format */
+        return;
+    put(e, "if (at + 64 < $end)\n"
            "    next = m->$part + $page * m->$floats;\n");
 }
 
@@ -234,8 +231,8 @@ static void edge_function(Gen *g, const Attention *a)
         "{\n"
         "    int64_t from[$mr], to[$mr];     /* keys that each row sees */\n"
         "    int64_t first = n, end = 0;     /* keys that any row sees */\n");
-    put_page(e, a, "k");
-    put_page(e, a, "v");
+    put_page(g, a, PartKey);
+    put_page(g, a, PartValue);
     put(e, "\n"
            "for (int64_t j = 0; j < r; j++) {\n");
     put_mask_interval(g, e, mask);
@@ -321,9 +318,9 @@ static void page_function(Gen *g, const Attention *a)
                           weights_of(a->n)->parameters),
              "");
     put(e, "{\n");
-    put_page(e, a, "k");
-    put_page(e, a, "v");
-    put_next_page(e, a, "k", "k", "m->count");
+    put_page(g, a, PartKey);
+    put_page(g, a, PartValue);
+    put_next_page(g, a, "k", "k", "m->count");
     put_scores(g, a, "q", "", "n", "v");
     put_values(g, a);
     put(e, "}\n\n");
@@ -340,9 +337,9 @@ static void put_pages(Gen *g, const Attention *a)
         put_edge_tiles(g, a);
     } else {
         put_edge(g, a);
-        put_page(e, a, "k");
-        put_page(e, a, "v");
-        put_next_page(e, a, "k", "k", "last");
+        put_page(g, a, PartKey);
+        put_page(g, a, PartValue);
+        put_next_page(g, a, "k", "k", "last");
         put_scores(g, a, "q + i * ldq", "", "n", "v");
         put_values(g, a);
     }
@@ -375,9 +372,9 @@ static void put_pages_and_wait(Gen *g, const Attention *a)
     put(e, "for (int64_t at = $first; at < last; at += 64) {\n"
            "    const int64_t n = min(last - at, 64);\n"
            "    int64_t j = 0;\n");
-    put_page(e, a, "k");
-    put_page(e, a, "v");
-    put_next_page(e, a, "k", "k", "last");
+    put_page(g, a, PartKey);
+    put_page(g, a, PartValue);
+    put_next_page(g, a, "k", "k", "last");
     put(e, "for (; j + $mr <= r; j += $mr) {\n");
     let(e, "edge", "%s%s", mask ? " || " : "",
         mask ? mask_edge(g, mask, "(p + j)",
@@ -426,16 +423,16 @@ static void put_blocks(Gen *g, const Attention *a)
             "if ($edge)\n"
             "    continue;                /* done below, with its values */\n");
     }
-    put_page(e, a, "k");
-    put_next_page(e, a, "k", "k", "end");
+    put_page(g, a, PartKey);
+    put_next_page(g, a, "k", "k", "end");
     put_scores(g, a, "q + i * ldq", "", "n", "next");
     put(e, "}\n"
            "for (int64_t at = key; at < end; at += 64) {\n"
            "    const int64_t n = min(last - at, 64);\n"
            "    float *const s = scores + (at - key) * $block;\n");
     put_edge(g, a);
-    put_page(e, a, "v");
-    put_next_page(e, a, "v", "v", "end");
+    put_page(g, a, PartValue);
+    put_next_page(g, a, "v", "v", "end");
     put_values(g, a);
     put(e, "}\n"
            "}\n");

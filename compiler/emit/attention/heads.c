@@ -85,6 +85,7 @@ static void heads_function(Gen *g, const Attention *a, const char *name)
 {
     Emit *e = g->shapes;
     let(e, "heads", "%d", HeadsAtOnce);
+    let(e, "product", "%s", heads_product(g, a->k));
     let(e, "panel", "%lld", (long long)(ATTN_PANEL * a->k->type.dim[2].c));
     let_attention(e, a);
     let_heads(g, a, "k_of", "k");
@@ -108,11 +109,11 @@ static void heads_function(Gen *g, const Attention *a, const char *name)
         "        const float *const keys[$heads] = { $k_of };\n"
         "        const float *const values[$heads] = { $v_of };\n"
         "\n"
-        "        heads_product(q, $d_k, keys, $panel, $d_k, (n + 15) / 16, s, 64, 0);\n");
+        "        $product(q, $d_k, keys, $panel, $d_k, (n + 15) / 16, s, 64, 0);\n");
     put_score_ops(g, a, arena_printf(g->a, "s, 64, s, 64, %d, n", HeadsAtOnce),
                   "");
     put(e, "softmax_page(s, $heads, n, $scale, maxima, sum, o, $d_v16);\n"
-           "heads_product(s, 64, values, 1024, n, $panels, o, $d_v16, 1);\n"
+           "$product(s, 64, values, 1024, n, $panels, o, $d_v16, 1);\n"
            "}\n"
            "softmax_end(y, $d_v, $heads, $d_v, sum, o, $d_v16);\n"
            "}\n\n");
@@ -136,8 +137,8 @@ const char *need_heads(Gen *g, int node)
                                    &made);
     if (made)
         return name;
-    static const char *const kernel[] = { "softmax_begin", "heads_product",
-                                          "softmax_page", "softmax_end" };
+    static const char *const kernel[] = { "softmax_begin", "softmax_page",
+                                          "softmax_end" };
     need_keys(g);
     need_min(g);
     for (size_t i = 0; i < sizeof kernel / sizeof *kernel; i++)

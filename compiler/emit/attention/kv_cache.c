@@ -59,7 +59,7 @@ static const char *pages_at(Gen *g, int node, const char *head)
     if (n->part == PartKey)
         return first;
     return arena_printf(g->a, "%s + %lld", first,
-                        (long long)(ATTN_PAGE * p->cache[n->cache].d_k));
+                        (long long)keys_floats(p, n->cache));
 }
 
 static int64_t page_stride(Gen *g, int node)
@@ -67,7 +67,7 @@ static int64_t page_stride(Gen *g, int node)
     const Node *n = node_at(g->p, node);
     const int64_t d = n->type.dim[2].c;
     if (n->op != OpPackKv)
-        return g->p->cache[n->cache].page_floats;
+        return page_floats(g->p, n->cache);
     return n->type.dim[0].c * ATTN_PAGE * (n->part == PartKey ? d : round16(d));
 }
 
@@ -116,7 +116,7 @@ static const char *need_states(Gen *g, int cache)
         return name;
     let(e, "name", "%s", name);
     let(e, "c", "%d", cache);
-    let(e, "page", "%lld", (long long)p->cache[cache].page_floats);
+    let(e, "page", "%lld", (long long)page_floats(p, cache));
     let(e, "at", "%lld", (long long)states_offset(p, cache));
     let(e, "states", "%lld", (long long)p->cache[cache].states);
     put(e,
@@ -263,6 +263,11 @@ const char *sink_text(Gen *g, int node)
                         weight_of(g, n->in[n->nin - 1], PackVector));
 }
 
+static const char *scratch_text(const Gen *g)
+{
+    return g->undivided || g->serial ? "c->scratch" : "scratch";
+}
+
 static void keys_fields(Gen *g, Emit *e, int node)
 {
     const Node *n = node_at(g->p, node), *k = node_at(g->p, n->in[1]);
@@ -284,6 +289,8 @@ static void keys_fields(Gen *g, Emit *e, int node)
            "    .v = $v,\n"
            "    .k_page = $k_page,\n"
            "    .v_page = $v_page,\n");
+    if (is_widened(g, k))
+        put_key(e, "wide", wide_text(g, scratch_text(g)));
     put_key(e, "page", table);
     put_key(e, "count", count_text(g, k));
     put_key(e, "past", k->op == OpAppend ? length_c(g, call_past(g)) : NULL);
@@ -309,7 +316,7 @@ static void share_source(Emit *e)
 static void ask_next_head(Gen *g, Emit *e, const Node *n)
 {
     const Node *k = node_at(g->p, n->in[1]), *v = node_at(g->p, n->in[2]);
-    if (k->op == OpPackKv || k->type.dim[0].c == 1)
+    if (k->op == OpPackKv || k->type.dim[0].c == 1 || is_widened(g, k))
         return;
     let(e, "head", "%s", kv_head(g, n->heads, k));
     let(e, "last", "%lld", (long long)k->type.dim[0].c - 1);
@@ -338,11 +345,6 @@ static const char *queries_text(Gen *g, const Node *n, bool shared)
         return length_c(g, sequence_rows(g, rows));
     return arena_printf(g->a, "b->%s[%s] - row", starts_of(rows),
                         shared ? "end" : "s + 1");
-}
-
-static const char *scratch_text(const Gen *g)
-{
-    return g->undivided || g->serial ? "c->scratch" : "scratch";
 }
 
 /* Emits the call that computes several heads of a single row. */
@@ -453,18 +455,17 @@ void emit_attention(Gen *g, Emit *e, int node)
     put(e, "}\n");
 }
 
-void let_page(Gen *g, Emit *e, int node, const char *to, const char *head)
+const char *page_at(Gen *g, int node, const char *head, const char *page)
 {
-    let(e, "to", "%s", to);
-    let(e, "pages", "%s", pages_at(g, node, head));
-    let(e, "page_floats", "%lld", (long long)page_stride(g, node));
+    return arena_printf(g->a, "%s + %s * %lld", pages_at(g, node, head), page,
+                        (long long)page_stride(g, node));
 }
 
 static void pack_one(Gen *g, Emit *e, int node, const char *row, const char *n)
 {
     const Node *of = node_at(g->p, node);
     const bool keys = of->part == PartKey;
-    put_call(e, use_kernel(g->kernels, keys ? "pack_keys" : "pack_values"),
+    put_call(e, pack_kernel(g, of),
              arena_printf(g->a, "%s, %s, %lld, %s, %lld, at", keys ? "k" : "v",
                           head_at(g, of->in[0], row),
                           (long long)g->p->value[of->in[0]].stride, n,
@@ -476,8 +477,9 @@ static void let_pages(Gen *g, Emit *e, const Region *r)
 {
     for (int k = 0; k < r->count; k++) {
         const int node = g->p->order.at[r->first + k];
-        let_page(g, e, node, node_at(g->p, node)->part == PartKey ? "k" : "v",
-                 "head");
+        let(e, "to", node_at(g->p, node)->part == PartKey ? "k" : "v");
+        let(e, "pages", "%s", pages_at(g, node, "head"));
+        let(e, "page_floats", "%lld", (long long)page_stride(g, node));
         put(e, "float *$to = $pages\n"
                "           + id * $page_floats;\n");
     }

@@ -33,11 +33,10 @@ static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
     begin_tasks(g, e, n->type.dim[0].c,
                 own_heads(g, n->type.dim[0].c, k->type.dim[0].c),
                 row_sym(n->type));
-    if (n->op == OpContext) {
-        let(e, "scratch", "%lld", (long long)g->p->scratch);
+    let(e, "scratch", "%lld", (long long)g->p->scratch);
+    if (n->op == OpContext || is_widened(g, k))
         put(e, g->serial ? "float *const o = c->scratch;\n"
                          : "float *const o = c->scratch + part * $scratch;\n");
-    }
     begin_task_loop(g, e, 1);
     let(e, "count", "%s", count_text(g, k));
     put(e, "const int64_t keys = $count;\n");
@@ -47,12 +46,23 @@ static void begin_pages_loop(Gen *g, Emit *e, int operand, const Node *n)
     }
     let(e, "mr", "%d", g->p->target.mr);
     let_page_id(g, e, k);
-    let_page(g, e, operand, n->op == OpContext ? "v" : "k",
-             kv_head(g, n->type.dim[0].c, k));
     put(e, "\n"
            "for (int64_t i = row; i < b->$start[s + 1]; i += $mr) {\n"
            "    const int64_t r = min(b->$start[s + 1] - i, $mr);\n"
            "\n");
+}
+
+/* Declares `k` or `v`, the page with number `id`. */
+static void put_page_of(Gen *g, Emit *e, int operand, const Node *n)
+{
+    const Node *k = node_at(g->p, operand);
+    const StoredPage at = {
+        .page = page_at(g, operand, kv_head(g, n->type.dim[0].c, k), "id"),
+        .keys = "min(keys - at, 64)",
+        .wide = wide_text(g, "o")
+    };
+    put_stored_page(g, e, k, &at);
+    put(e, "\n");
 }
 
 void emit_scores(Gen *g, Emit *e, int node)
@@ -63,10 +73,8 @@ void emit_scores(Gen *g, Emit *e, int node)
     const char *panels = need_scores(g, n, &tile);
     begin_pages_loop(g, e, n->in[1], n);
     put(e, "for (int64_t at = 0; at < keys; at += 64) {\n"
-           "    const int64_t id = $page_id;\n"
-           "    const float *$to = $pages\n"
-           "                   + id * $page_floats;\n"
-           "\n");
+           "    const int64_t id = $page_id;\n");
+    put_page_of(g, e, n->in[1], n);
     put_call(e, panels,
              arena_printf(
                  g->a,
@@ -102,10 +110,8 @@ void emit_context(Gen *g, Emit *e, int node)
         "\n"
         "softmax_begin(r, maxima, sum, o, $d_v16);\n"
         "for (int64_t at = $first; at < keys; at += 64) {\n"
-        "    const int64_t id = $page_id;\n"
-        "    const float *$to = $pages\n"
-        "                   + id * $page_floats;\n"
-        "\n");
+        "    const int64_t id = $page_id;\n");
+    put_page_of(g, e, n->in[1], n);
     put_call(
         e, panels_add,
         arena_printf(

@@ -18,8 +18,8 @@ bool is_short_attention(const Gen *g, const Node *n)
     const int64_t keys = k->type.dim[1].fixed;
     return g->alone && g->o->mode != EmitJit && keys > 0 && keys <= ATTN_PAGE
         && queries > 0 && 81 * queries <= g->p->scratch && !attention_mask(g, n)
-        && !n->bias && !n->sinks && is_dot_softmax(n) && !(n->cap > 0)
-        && v->type.dim[2].c % ATTN_PANEL == 0;
+        && !n->bias && !n->sinks && is_dot_softmax(n) && !is_widened(g, k)
+        && !(n->cap > 0) && v->type.dim[2].c % ATTN_PANEL == 0;
 }
 
 typedef struct { /* a product c = a b; panels of b are `ldb` apart */

@@ -16,7 +16,7 @@ bool rows_wait(const Gen *g, const Attention *a)
     return g->p->target.width == ATTN_PANEL && a->t->nr == ATTN_PAGE
         && a->t->mr <= WaitingRows && a->t->keys == ATTN_PAGE
         && a->t->queries >= 3 * a->t->mr && is_dot_softmax(n)
-        && !(n->mask && n->mask->file);
+        && !(n->mask && n->mask->file) && !is_widened(g, a->k);
 }
 
 /* A product C = A B that overlaps softmax. Its tiles have mr rows and all

@@ -71,7 +71,7 @@ static void put_cache(Gen *g, Emit *e, const struct attn_cache_layout *c)
     const struct {
         const char *name;
         int64_t value;
-    } member[] = { { "page_floats", c->page_floats },
+    } member[] = { { "page_bytes", c->page_bytes },
                    { "blocks", c->blocks },
                    { "d_k", c->d_k },
                    { "v_panels", c->v_panels },
@@ -83,6 +83,8 @@ static void put_cache(Gen *g, Emit *e, const struct attn_cache_layout *c)
             buffer_printf(&text, ",%s.%s = %lld", i == 2 ? "\n  " : " ",
                           member[i].name, (long long)member[i].value);
     let(e, "of", c->of == ATTN_SELF ? "ATTN_SELF" : "ATTN_CROSS");
+    if (c->format == ATTN_CACHE_BF16)
+        buffer_printf(&text, ", .format = ATTN_CACHE_BF16");
     let(e, "members", "%s", text.n ? text.at : "");
     put(e, "{ .of = $of$members },\n");
 }

@@ -184,8 +184,7 @@ static void put_caches(Gen *g, Emit *e, const DecodeSizes *d, const char *text)
         let(e, "c", "%d", c);
         let(e, "table", "%lld", (long long)d->pages);
         let(e, "pages", "%lld", (long long)pages);
-        let(e, "floats", "%lld",
-            (long long)(pages * g->p->cache[c].page_floats));
+        let(e, "floats", "%lld", (long long)(pages * page_floats(g->p, c)));
         put(e, text);
     }
 }

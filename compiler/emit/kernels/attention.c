@@ -47,6 +47,65 @@ static void pack_values(float *page, const float *x, int64_t ldx, int64_t rows,
         }
 }
 
+//: kernel pack_keys_bf16 needs: v_put_bf16 v_bf16 load_some
+/* Stores keys like pack_keys(), rounded to bf16. */
+static void pack_keys_bf16(float *page, const float *x, int64_t ldx,
+                           int64_t rows, int64_t d_k, int64_t at)
+{
+    uint16_t near[W];
+    at %= 64;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t lane = (at + i) % 16;
+        uint16_t *panel = (uint16_t *)page + (at + i - lane) * d_k;
+        for (int64_t k = 0; k < d_k; k += W) {
+            const int64_t some = d_k - k < W ? d_k - k : W;
+            v_put_bf16(near, v_bf16(load_some(x + i * ldx + k, some)));
+            for (int64_t l = 0; l < some; l++)
+                panel[(k + l) * 16 + lane] = near[l];
+        }
+    }
+}
+
+//: kernel pack_values_bf16 needs: v_put_bf16 v_bf16 v_load padded_16
+/* Stores values like pack_values(), rounded to bf16. */
+static void pack_values_bf16(float *page, const float *x, int64_t ldx,
+                             int64_t rows, int64_t d_v, int64_t at)
+{
+    float pad[16];
+    at %= 64;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < d_v; j += 16) {
+            uint16_t *to = (uint16_t *)page + j * 64 + (at + i) * 16;
+            const float *p = padded_16(pad, x + i * ldx + j, d_v - j, 0.0f);
+            for (int64_t l = 0; l < 16; l += W)
+                v_put_bf16(to + l, v_bf16(v_load(p + l)));
+        }
+}
+
+//: kernel widen_keys_bf16 needs: v_widen_bf16 v_store
+/* Widens the panels of the first `keys` keys of a page and returns them. */
+static const float *widen_keys_bf16(float *to, const float *page, int64_t keys,
+                                    int64_t d_k)
+{
+    const uint16_t *from = (const uint16_t *)page;
+    const int64_t n = (keys + 15) / 16 * 16 * d_k;
+    for (int64_t i = 0; i < n; i += W)
+        v_store(to + i, v_widen_bf16(from + i));
+    return to;
+}
+
+//: kernel widen_values_bf16 needs: v_widen_bf16 v_store
+/* Widens the first `keys` rows of a page of values and returns the page. */
+static const float *widen_values_bf16(float *to, const float *page,
+                                      int64_t keys, int64_t panels)
+{
+    const uint16_t *from = (const uint16_t *)page;
+    for (int64_t p = 0; p < panels * 1024; p += 1024)
+        for (int64_t i = p; i < p + keys * 16; i += W)
+            v_store(to + i, v_widen_bf16(from + i));
+    return to;
+}
+
 //: kernel prefetch_keys needs: v_prefetch
 /* Prefetches n keys of a page, and their values behind the page's keys. */
 static void prefetch_keys(const float *k, int64_t n, int64_t d_k,
@@ -345,12 +404,14 @@ static void add_keys(const float *p, int64_t keys, const float *values,
         }
 }
 
-//: kernel heads_product needs: v_load v_store v_splat v_fma
+//: heads_sums needs: v_load v_store v_splat v_fma
 /* Computes c = a b, or c += a b, for four rows. Row i has its own panels, ldb
- * apart, at b[i]. The four rows hide each other's latency. */
-static void heads_product(const float *a, int64_t lda, const float *const *b,
-                          int64_t ldb, int64_t k, int64_t panels, float *c,
-                          int64_t ldc, int64_t adds)
+ * apart, at b[i]; load() returns W of their elements. The four rows hide each
+ * other's latency. */
+INLINE void heads_sums(const float *a, int64_t lda, const float *const *b,
+                       int64_t ldb, int64_t k, int64_t panels, float *c,
+                       int64_t ldc, int64_t adds,
+                       v (*load)(const float *p, int64_t at))
 {
     for (int64_t j = 0; j < panels; j++)
         for (int64_t l = 0; l < 16; l += W) {
@@ -366,16 +427,45 @@ static void heads_product(const float *a, int64_t lda, const float *const *b,
             for (int64_t i = 0; i < k; i++) {
                 const float *x = a + i;
                 const int64_t line = at + i * 16;
-                sum0 = v_fma(v_splat(x[0]), v_load(b[0] + line), sum0);
-                sum1 = v_fma(v_splat(x[lda]), v_load(b[1] + line), sum1);
-                sum2 = v_fma(v_splat(x[2 * lda]), v_load(b[2] + line), sum2);
-                sum3 = v_fma(v_splat(x[3 * lda]), v_load(b[3] + line), sum3);
+                sum0 = v_fma(v_splat(x[0]), load(b[0], line), sum0);
+                sum1 = v_fma(v_splat(x[lda]), load(b[1], line), sum1);
+                sum2 = v_fma(v_splat(x[2 * lda]), load(b[2], line), sum2);
+                sum3 = v_fma(v_splat(x[3 * lda]), load(b[3], line), sum3);
             }
             v_store(to, sum0);
             v_store(to + ldc, sum1);
             v_store(to + 2 * ldc, sum2);
             v_store(to + 3 * ldc, sum3);
         }
+}
+
+//: kernel heads_product needs: heads_sums
+/* Calls heads_sums() for panels in f32. */
+INLINE v element_f32(const float *p, int64_t at)
+{
+    return v_load(p + at);
+}
+
+static void heads_product(const float *a, int64_t lda, const float *const *b,
+                          int64_t ldb, int64_t k, int64_t panels, float *c,
+                          int64_t ldc, int64_t adds)
+{
+    heads_sums(a, lda, b, ldb, k, panels, c, ldc, adds, element_f32);
+}
+
+//: kernel heads_product_bf16 needs: heads_sums v_widen_bf16
+/* Calls heads_sums() for panels in bf16. */
+INLINE v element_bf16(const float *p, int64_t at)
+{
+    return v_widen_bf16((const uint16_t *)p + at);
+}
+
+static void heads_product_bf16(const float *a, int64_t lda,
+                               const float *const *b, int64_t ldb, int64_t k,
+                               int64_t panels, float *c, int64_t ldc,
+                               int64_t adds)
+{
+    heads_sums(a, lda, b, ldb, k, panels, c, ldc, adds, element_bf16);
 }
 
 //: type waiting when: w16

@@ -456,29 +456,6 @@ INLINE v v_dp(v sum, v_bits x, v_bits w)
     return (v)_mm_dpbf16_ps((__m128)sum, (__m128bh)x, (__m128bh)w);
 }
 
-//: v_bf16 needs: v
-/* Rounds to bf16, to the nearest even, and returns it in the upper half.
- * Numbers below 2^-55 become 0: then no product and no sum is a denormal, which
- * units for bf16 would flush. */
-INLINE v_bits v_bf16(v x)
-{
-    const v_bits bits = (v_bits)x;
-    const v_int size = (v_int)(bits & 0x7fffffff);
-    const v_bits nan = (v_bits)(size > 0x7f800000);
-    const v_bits kept = (v_bits)(size >= 0x24000000);
-    const v_bits near = bits + 0x7fff + (bits >> 16 & 1);
-    const v_bits all = ((near & ~nan) | ((bits | 0x400000) & nan)) & kept;
-    return all & 0xffff0000u;
-}
-
-//: v_put_bf16 needs: v
-typedef uint16_t v_half
-    __attribute__((vector_size(2 * W), aligned(2), may_alias));
-INLINE void v_put_bf16(uint16_t *y, v_bits x)
-{
-    *(v_half *)y = __builtin_convertvector(x >> 16, v_half);
-}
-
 //: v_bf16_rest needs: v_bf16
 /* Rounds to bf16 what x has beyond `near`, its own bf16; 0 if that is not
  * finite. */

@@ -147,28 +147,6 @@ INLINE void v_put_int15(uint8_t *y, uint8_t *low, v x, int zero)
     *low = (uint8_t)((near & 127) | zero);
 }
 
-//: v_bf16 when: w1 needs: v
-/* Rounds to bf16, to the nearest even, and returns it in the upper half.
- * Numbers below 2^-55 become 0: then no product and no sum is a denormal, which
- * units for bf16 would flush. */
-typedef uint32_t v_bits;
-INLINE v_bits v_bf16(v x)
-{
-    union { float f; uint32_t bits; } u;
-    u.f = x;
-    const uint32_t size = u.bits & 0x7fffffff;
-    const uint32_t near = u.bits + 0x7fff + (u.bits >> 16 & 1);
-    const uint32_t nan = u.bits | 0x400000;
-    return (size > 0x7f800000 ? nan : size < 0x24000000 ? 0 : near)
-         & 0xffff0000u;
-}
-
-//: v_put_bf16 when: w1 needs: v_bf16
-INLINE void v_put_bf16(uint16_t *y, v_bits x)
-{
-    *y = (uint16_t)(x >> 16);
-}
-
 //: v_bf16_rest when: w1 needs: v_bf16
 /* Rounds to bf16 what x has beyond `near`, its own bf16; 0 if that is not
  * finite. */

@@ -253,6 +253,14 @@ static void round_bf16(uint16_t *y, const float *x, int rows, int d)
         y[i] = bf16_of(x[i]);
 }
 
+//: kernel append_bf16 needs: bf16_of widen
+/* Rounds n cached numbers to bf16. */
+static void append_bf16(float *y, const float *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        y[i] = widen(bf16_of(x[i]));
+}
+
 //: kernel split_bf16 needs: bf16_of widen
 /* Rounds to bf16, and what is lacking to another bf16, in the lower half. */
 static void split_bf16(uint32_t *y, const float *x, int rows, int d)

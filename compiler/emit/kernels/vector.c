@@ -173,3 +173,32 @@ INLINE float lane_max(const float *lane)
     const float c = a[2] > a[3] ? a[2] : a[3];
     return b > c ? b : c;
 }
+
+//: v_bf16 needs: v
+/* Rounds to bf16, to the nearest even, and returns it in the upper half.
+ * Numbers below 2^-55 become 0: then no product and no sum is a denormal, which
+ * units for bf16 would flush. */
+INLINE v_bits v_bf16(v x)
+{
+    const v_bits bits = (v_bits)x;
+    const v_int size = (v_int)(bits & 0x7fffffff);
+    const v_bits nan = (v_bits)(size > 0x7f800000);
+    const v_bits kept = (v_bits)(size >= 0x24000000);
+    const v_bits near = bits + 0x7fff + (bits >> 16 & 1);
+    const v_bits all = ((near & ~nan) | ((bits | 0x400000) & nan)) & kept;
+    return all & 0xffff0000u;
+}
+
+//: v_put_bf16 needs: v
+typedef uint16_t v_half
+    __attribute__((vector_size(2 * W), aligned(2), may_alias));
+INLINE void v_put_bf16(uint16_t *y, v_bits x)
+{
+    *(v_half *)y = __builtin_convertvector(x >> 16, v_half);
+}
+
+//: v_widen_bf16 needs: v_put_bf16 v_bf16
+INLINE v v_widen_bf16(const uint16_t *x)
+{
+    return (v)(__builtin_convertvector(*(const v_half *)x, v_bits) << 16);
+}

@@ -207,10 +207,15 @@ static void plain_rotate(Plain *p, Emit *e, int node)
 static void plain_append(Plain *p, Emit *e, int node)
 {
     const Node *n = node_at(p->g.p, node);
-    if (p->kept_by[plain_owner(p, n->in[0])] < 0)
-        put_copy(p, e, node, plain_kept_rows(p, node), plain_value(p, n->in[0]),
-                 plain_count(p, plain_input_type(p, node, 0),
-                             plain_columns(n)));
+    if (p->kept_by[plain_owner(p, n->in[0])] >= 0)
+        return;
+    const char *y = plain_kept_rows(p, node), *x = plain_value(p, n->in[0]);
+    const char *count = plain_count(p, plain_input_type(p, node, 0),
+                                    plain_columns(n));
+    if (p->g.p->g->spec->cache_store == StoreBf16)
+        PLAIN_CALL(p, e, node, "append_bf16", "y", y, "x", x, "n", count);
+    else
+        put_copy(p, e, node, y, x, count);
 }
 
 /* Emits a copy of the last or first row. */

@@ -265,7 +265,8 @@ void plain_find_kept(Plain *p)
     for (int i = 0; i < g->nodes.n; i++)
         p->kept_by[i] = -1;
     for (int i = 0; i < g->nodes.n; i++) {
-        if (node_at(p->g.p, i)->op != OpAppend)
+        if (node_at(p->g.p, i)->op != OpAppend
+            || g->spec->cache_store != StoreF32) /* append rounds */
             continue;
         const int owner = plain_owner(p, node_at(p->g.p, i)->in[0]);
         const Node *n = node_at(p->g.p, owner);

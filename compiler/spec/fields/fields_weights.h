@@ -7,6 +7,9 @@ AllKinds, "f32", NULL,
 ENUM("arithmetic", arithmetic, arithmetics, AllKinds, "f32", NULL,
      "Products compute in this, with weights that it reads: see the page "
      "spec-weights."),
+ENUM("cache", cache_store, stores, Target_, "f32", NULL,
+     "Cached keys and values are stored in this format. Every row, a new one "
+     "too, attends to the stored numbers."),
 PATH("weights", weights, AllKinds,
      "This .safetensors file, relative to the spec, contains the weights. "
      "Without it they are seeded random numbers."),

@@ -281,7 +281,8 @@ static const struct {
     { "Logits and head", { "logits", "head" } },
     { "Search", { "search" } },
     { "Conversations", { "chat" } },
-    { "Weights", { "dtype", "arithmetic", "weights", "names", "unused" } },
+    { "Weights",
+      { "dtype", "arithmetic", "cache", "weights", "names", "unused" } },
 };
 
 static void print_Keys(const Page *p)

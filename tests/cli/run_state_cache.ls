@@ -1,0 +1,2 @@
+half
+state
