@@ -87,7 +87,7 @@ EMBEDDED := $(wildcard compiler/cli/command/attnc.* compiler/emit/kernels/*.c \
               generate.h hash.c math.c memory.c memory.h pool.c pool.h processor.c processor.h system.h) \
             $(addprefix runtime/options/,descriptor.c descriptor.h option_hints.c \
               search_settings.c search_settings.h settings.h words.c) \
-            $(addprefix runtime/text/,chat.h decode.h encoding.h growing_text.h input_lines.h shard_record.h text.h text_task.h) \
+            $(addprefix runtime/text/,chat.h decode.h encoding.h gbnf.h grammar.h growing_text.h input_lines.h shard_record.h text.h text_task.h) \
             bindings/python/attnc/_model_wheel.py bindings/python/attnc/_ids.py \
             $(sort $(wildcard models/new/*.yaml models/import/*.yaml models/import/*.json models/import/*.py))
 

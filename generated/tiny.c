@@ -2509,7 +2509,8 @@ enum {
     ATTN_ERROR_FINITE = -14,
     ATTN_ERROR_PAIR = -15,
     ATTN_ERROR_FIXED = -16,
-    ATTN_ERROR_RANKS = -17
+    ATTN_ERROR_RANKS = -17,
+    ATTN_ERROR_GRAMMAR = -18
 };
 enum { ATTN_MOST = (1 << 29) - 1 };
 
@@ -2564,6 +2565,13 @@ struct attn_model {
 #ifndef ATTN_GENERATE_2
 #define ATTN_GENERATE_2
 
+struct attn_search_options;
+
+typedef int attn_constrain(void *constraint,
+                           const struct attn_search_options *o,
+                           const int32_t *answer, int64_t n, float *logits,
+                           int64_t vocab);
+
 struct attn_process {
     int64_t min_length;
     int64_t min_total;
@@ -2576,6 +2584,8 @@ struct attn_process {
     int64_t suppress_first_count;
     const int32_t *forbid;
     int64_t forbid_count;
+    attn_constrain *constrain;
+    void *constraint;
 };
 
 struct attn_sampling {
@@ -3925,11 +3935,17 @@ ATTN_API int attn_logits_finite(const float *logits, int64_t n)
     return some;
 }
 
-/* Runs the logits processors on a row. */
-ATTN_API void attn_process_logits(const struct attn_process_row *r)
+/* Runs the logits processors on a row. Returns 0, or the error of
+ * o->process.constrain. */
+ATTN_API int attn_process_logits(const struct attn_process_row *r)
 {
+    const struct attn_process *p = &r->search->process;
     for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
         process_table[i](r);
+    if (!p->constrain)
+        return 0;
+    return p->constrain(p->constraint, r->search, r->tokens + r->lead,
+                        r->n - r->lead, r->logits, r->vocab);
 }
 
 /* Forbids the tokens in `forbid`. Called after the probabilities are computed,
@@ -4766,7 +4782,7 @@ ATTN_API void attn_queue_leave(struct attn_queue *q, int64_t stay)
 /* Returns the place of a source that has ended, each once; -1: there is none.
  * The answers are beam.best[beam.found] of the place, best first, until
  * attn_queue_free(); found is ATTN_ERROR_FINITE if there are none because
- * logits were invalid. */
+ * logits were invalid, ATTN_ERROR_GRAMMAR if no token could follow. */
 ATTN_API int64_t attn_queue_take(struct attn_queue *q)
 {
     return q->ended.n > 0 ? queue_remove(&q->ended, 0) : -1;
@@ -4942,9 +4958,10 @@ static int queue_compute(struct attn_queue *q)
 
 /* ---- choice ---- */
 
-/* Runs the logits processors on the logits of hypothesis h. */
-static void queue_process(const struct attn_queue *q,
-                          const struct attn_place *p, int64_t h, float *logits)
+/* Runs the logits processors on the logits of hypothesis h. Returns 0 or an
+ * error. */
+static int queue_process(const struct attn_queue *q, const struct attn_place *p,
+                         int64_t h, float *logits)
 {
     const struct attn_beam *b = &p->beam;
     const int64_t lead = attn_search_lead(q->model, &p->o, p->rows);
@@ -4955,11 +4972,12 @@ static void queue_process(const struct attn_queue *q,
         q->tokens, lead,   lead + b->length,
         q->order
     };
-    attn_process_logits(&row);
+    return attn_process_logits(&row);
 }
 
 /* Adds hypothesis h, with each of its possible next tokens, to the list of its
- * source. Returns 0 if the logits are invalid (attn_logits_finite). */
+ * source. Returns 0 or an error: the logits are invalid (attn_logits_finite),
+ * or no token may follow. */
 static int queue_offer(const struct attn_queue *q, struct attn_place *p,
                        int64_t h, float *logits)
 {
@@ -4967,21 +4985,26 @@ static int queue_offer(const struct attn_queue *q, struct attn_place *p,
     const int64_t vocab = q->model->target_vocab;
     const int late = o->process.log_probabilities && o->beam > 1;
     float sum = 0.0f;
+    int wrong = 0;
     if (!attn_logits_finite(logits, vocab))
-        return 0;
+        return ATTN_ERROR_FINITE;
     if (!late)
-        queue_process(q, p, h, logits);
+        wrong = queue_process(q, p, h, logits);
+    if (wrong)
+        return wrong;
     if (o->beam > 1 || o->want_scores)
         sum = q->model->log_sum_exp(q->bound, logits, vocab);
     if (late) {
         for (int64_t t = 0; t < vocab; t++)
             logits[t] = attn_log_probability(logits[t], sum);
-        queue_process(q, p, h, logits);
+        wrong = queue_process(q, p, h, logits);
         sum = 0.0f;
     }
+    if (wrong)
+        return wrong;
     attn_forbid_logits(o, logits, vocab);
     attn_beam_offer(&p->beam, (int32_t)h, logits, vocab, sum);
-    return 1;
+    return 0;
 }
 
 /* Applies the rule of a source to the logits of its hypotheses, and stores the
@@ -4990,14 +5013,23 @@ static void queue_advance(const struct attn_queue *q, struct attn_place *p,
                           float *logits, int32_t *parents)
 {
     struct attn_beam *b = &p->beam;
-    int finite = 1;
-    for (int64_t h = 0; h < b->open && finite; h++)
-        finite = queue_offer(q, p, h, logits + h * q->model->target_vocab);
-    if (finite) {
+    int wrong = 0, stuck = 0;
+    for (int64_t h = 0; h < b->open && wrong == 0; h++) {
+        wrong = queue_offer(q, p, h, logits + h * q->model->target_vocab);
+        if (wrong == ATTN_ERROR_GRAMMAR) { /* other hypotheses may go on */
+            stuck = wrong;
+            wrong = 0;
+        }
+    }
+    if (stuck && b->listed == 0 && b->found == 0)
+        wrong = stuck;
+    if (wrong == 0 && stuck && b->listed == 0) {
+        b->open = 0; /* the answers found are all */
+    } else if (wrong == 0) {
         attn_beam_advance(b, parents);
     } else {
         b->open = 0;
-        b->found = ATTN_ERROR_FINITE;
+        b->found = wrong;
     }
 }
 
@@ -5774,6 +5806,7 @@ static const char *const check_texts[] = {
     "the vocabulary has no template for pairs of texts",
     "a number of rows or sequences other than the one that the code is for",
     "a number of ranks other than the one that the code is for",
+    "no token of the vocabulary can follow by the grammar",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 
@@ -7068,7 +7101,8 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
 /* True if attn_stream_next() returned an error, and neither END nor FULL. */
 ATTN_API int attn_stream_failed(int64_t token)
 {
-    return token == ATTN_ERROR_FINITE || token == ATTN_ERROR_FIXED;
+    return token == ATTN_ERROR_FINITE || token == ATTN_ERROR_FIXED
+        || token == ATTN_ERROR_GRAMMAR;
 }
 
 ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,
@@ -10268,7 +10302,8 @@ ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 enum {
     PROGRAM_PARTS = 32,  /* maximum parts per batch */
     PROGRAM_ROWS = 8192, /* no part is added to a batch with this many rows */
-    PROGRAM_FILES = 2    /* maximum mapped files: weights and a state */
+    PROGRAM_FILES = 3    /* maximum mapped files: weights, a state, a
+                          * grammar */
 };
 
 struct room { /* memory that only grows */
@@ -10340,6 +10375,7 @@ struct program {
     int64_t beyond; /* excess rows of that part, which are dropped */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
+    struct room grammar;
     struct room types; /* token types of the items, for --pairs */
     int64_t more; /* ids in addition to those of a line: of a pair, a prompt */
     const char *before; /* text that precedes each line; NULL: none */
@@ -10465,6 +10501,8 @@ static const struct program_option program_option[] = {
       0, 1000, -1, "repeat no n-gram of this length" },
     { "Search", "--suppress", "TOKENS", OPTION_LIST, 35, AT(suppress),
       0, 0, 0, "forbid a token or a sequence of tokens" },
+    { "Search", "--grammar", "FILE", OPTION_TEXT, 35, AT(set.grammar),
+      0, 0, 0, "answers follow this grammar, in GBNF" },
     { "Search", "--end-token", "ID", OPTION_WHOLE, 35, AT(set.end_token),
       0, 2147483647, -1, "this token ends an answer" },
     { "Search", "--draft", "HOW", OPTION_TEXT, 34, AT(set.draft),
@@ -11092,6 +11130,7 @@ static void program_free(struct program *p)
     free(p->found.at);
     free(p->prefix.at);
     free(p->suppressed.at);
+    free(p->grammar.at);
     free(p->turn.at);
     free(p->frame.at);
     free(p->in.buffer);
@@ -11287,6 +11326,24 @@ static void program_open_lines(struct program *p)
         program_fail(p, 5, "out of memory");
 }
 
+/* program_grammar.c: --grammar. Answers follow a grammar in a file. */
+
+/* Sets the processor of --grammar. */
+static void program_grammar(struct program *p, struct attn_search_options *o)
+{
+    const char *path = p->set.grammar, *text;
+    int64_t bytes;
+
+    if (!path || p->status != 0)
+        return;
+    (void)o;
+    (void)text;
+    (void)bytes;
+    program_fail(p, 2,
+                 "--grammar: this model has no vocabulary: a grammar is about "
+                 "the text of tokens");
+}
+
 /* program_generate.c: the search for answers, whose settings come from the spec
  * and the options; lines as questions, and their answers. */
 
@@ -11370,6 +11427,7 @@ static void program_prepare(struct program *p)
     if (wrong)
         program_fail(p, 2, "--draft: %s", wrong);
     program_suppress(p);
+    program_grammar(p, &search.o);
     if (p->set.prefix && p->status == 0) {
         search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
                                           &p->prefix, 0);
@@ -11430,7 +11488,7 @@ static void print_answer(struct program *p, const struct attn_hypothesis *h,
 static void print_answers(struct program *p, int64_t i,
                           const struct attn_hypothesis *h, int64_t found)
 {
-    if (found == ATTN_ERROR_FINITE) {
+    if (found < 0) {
         program_wrong(p, "%s", attn_error_text(found));
         program_refuse(p, p->last[i]);
     }
@@ -11595,7 +11653,7 @@ enum {
 struct queue_line {   /* a part that was read */
     int64_t number;   /* of its last line */
     int bad, done;    /* rejected, with the message in `kept`; answered */
-    int64_t found;    /* answers, or ATTN_ERROR_FINITE */
+    int64_t found;    /* answers, or an error */
     struct room kept; /* [found] answers, then their tokens */
 };
 

@@ -1982,7 +1982,8 @@ enum {
     ATTN_ERROR_FINITE = -14,
     ATTN_ERROR_PAIR = -15,
     ATTN_ERROR_FIXED = -16,
-    ATTN_ERROR_RANKS = -17
+    ATTN_ERROR_RANKS = -17,
+    ATTN_ERROR_GRAMMAR = -18
 };
 enum { ATTN_MOST = (1 << 29) - 1 };
 
@@ -2284,6 +2285,7 @@ static const char *const check_texts[] = {
     "the vocabulary has no template for pairs of texts",
     "a number of rows or sequences other than the one that the code is for",
     "a number of ranks other than the one that the code is for",
+    "no token of the vocabulary can follow by the grammar",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 

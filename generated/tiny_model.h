@@ -198,7 +198,9 @@ enum {
                                  weights are not finite */
     ATTN_ERROR_PAIR = -15,    /* the vocabulary has no template for pairs */
     ATTN_ERROR_FIXED = -16,   /* not the compiled-in rows or sequences */
-    ATTN_ERROR_RANKS = -17    /* not the compiled-in number of ranks */
+    ATTN_ERROR_RANKS = -17,   /* not the compiled-in number of ranks */
+    ATTN_ERROR_GRAMMAR = -18  /* a grammar that is not valid, or that allows no
+                                 token here */
 };
 /* Maximum number of rows, sequences, tokens or threads. */
 enum { ATTN_MOST = (1 << 29) - 1 };

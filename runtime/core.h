@@ -44,6 +44,8 @@
 #include "runtime/text/text.h"
 #include "runtime/text/encoding.h"
 #include "runtime/text/decode.h"
+#include "runtime/text/gbnf.h"
+#include "runtime/text/grammar.h"
 
 /* Prototypes of the functions that emitted files export, with the model as an
  * additional parameter; exports.h describes them. */

@@ -6,6 +6,16 @@
 
 #include "compiled_model.h"
 
+struct attn_search_options;
+
+/* Forbids tokens, by logits of -INFINITY, that may not follow an answer of n
+ * tokens, of which the first o->prefix_n are its prefix. Returns 0 or an
+ * error. */
+typedef int attn_constrain(void *constraint,
+                           const struct attn_search_options *o,
+                           const int32_t *answer, int64_t n, float *logits,
+                           int64_t vocab);
+
 /* Options of the logits processors, a table of functions that change each row
  * of logits before the search reads it. A logit of -INFINITY forbids a token.
  * Scores are computed from the changed logits, so the share of forbidden tokens
@@ -27,6 +37,8 @@ struct attn_process {         /* zero turns an option off */
     const int32_t *forbid; /* tokens that are never produced (start, pad);
                               the end token is allowed even if listed */
     int64_t forbid_count;
+    attn_constrain *constrain; /* called after the others; NULL: none */
+    void *constraint;          /* its first argument */
 };
 
 /* Sampling: draws a token instead of taking the best. These steps are applied

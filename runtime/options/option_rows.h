@@ -102,6 +102,8 @@ OPTION(LINES | PROMPT | CHAT, Search, Int, "--no-repeat-ngram", "N",
 OPTION(LINES | PROMPT | CHAT, Search, List, "--suppress", "TOKENS",
     Suppress, suppress, 0, 0, 0,
     "forbid a token or a sequence of tokens")
+OPTION(LINES | PROMPT | CHAT, Search, Text, "--grammar", "FILE",
+    Settings, grammar, 0, 0, 0, "answers follow this grammar, in GBNF")
 OPTION(LINES | PROMPT | CHAT, Search, Int, "--end-token", "ID",
     Settings, end_token, 0, MOST, -1, "this token ends an answer")
 OPTION(PROMPT | CHAT, Search, Text, "--draft", "HOW",

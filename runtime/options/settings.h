@@ -23,6 +23,7 @@ enum {
 struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
                         * value of the spec */
     const char *prefix, *draft;
+    const char *grammar; /* path of a file; NULL: none */
     int64_t beam, nbest, end_token;
     int64_t max_input, max_output; /* maximum lengths; 0: the model's limit */
     float alpha, patience;

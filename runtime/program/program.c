@@ -56,6 +56,7 @@ static void program_free(struct program *p)
     free(p->found.at);
     free(p->prefix.at);
     free(p->suppressed.at);
+    free(p->grammar.at);
     free(p->turn.at);
     free(p->frame.at);
     free(p->in.buffer);

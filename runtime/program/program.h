@@ -19,7 +19,8 @@
 enum {
     PROGRAM_PARTS = 32,  /* maximum parts per batch */
     PROGRAM_ROWS = 8192, /* no part is added to a batch with this many rows */
-    PROGRAM_FILES = 2    /* maximum mapped files: weights and a state */
+    PROGRAM_FILES = 3    /* maximum mapped files: weights, a state, a
+                          * grammar */
 };
 
 struct room { /* memory that only grows */
@@ -95,6 +96,7 @@ struct program {
     int64_t beyond; /* excess rows of that part, which are dropped */
     /* memory, threads */
     struct room bound, items, work, text, found, prefix, suppressed, turn;
+    struct room grammar;
     struct room types; /* token types of the items, for --pairs */
     int64_t more; /* ids in addition to those of a line: of a pair, a prompt */
     const char *before; /* text that precedes each line; NULL: none */

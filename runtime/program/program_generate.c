@@ -81,6 +81,7 @@ static void program_prepare(struct program *p)
     if (wrong)
         program_fail(p, 2, "--draft: %s", wrong);
     program_suppress(p);
+    program_grammar(p, &search.o);
     if (p->set.prefix && p->status == 0) {
         search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
                                           &p->prefix, 0);
@@ -162,7 +163,7 @@ static void print_answer(struct program *p, const struct attn_hypothesis *h,
 static void print_answers(struct program *p, int64_t i,
                           const struct attn_hypothesis *h, int64_t found)
 {
-    if (found == ATTN_ERROR_FINITE) {
+    if (found < 0) {
         program_wrong(p, "%s", attn_error_text(found));
         program_refuse(p, p->last[i]);
     }

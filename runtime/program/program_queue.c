@@ -10,7 +10,7 @@ enum {
 struct queue_line {   /* a part that was read */
     int64_t number;   /* of its last line */
     int bad, done;    /* rejected, with the message in `kept`; answered */
-    int64_t found;    /* answers, or ATTN_ERROR_FINITE */
+    int64_t found;    /* answers, or an error */
     struct room kept; /* [found] answers, then their tokens */
 };
 

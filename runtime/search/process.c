@@ -165,10 +165,15 @@ ATTN_API int attn_logits_finite(const float *logits, int64_t n)
     return some;
 }
 
-ATTN_API void attn_process_logits(const struct attn_process_row *r)
+ATTN_API int attn_process_logits(const struct attn_process_row *r)
 {
+    const struct attn_process *p = &r->search->process;
     for (size_t i = 0; i < sizeof process_table / sizeof *process_table; i++)
         process_table[i](r);
+    if (!p->constrain)
+        return 0;
+    return p->constrain(p->constraint, r->search, r->tokens + r->lead,
+                        r->n - r->lead, r->logits, r->vocab);
 }
 
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,

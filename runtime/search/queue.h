@@ -135,7 +135,7 @@ ATTN_API int attn_queue_busy(const struct attn_queue *q);
 /* Returns the place of a source that has ended, each once; -1: there is none.
  * The answers are beam.best[beam.found] of the place, best first, until
  * attn_queue_free(); found is ATTN_ERROR_FINITE if there are none because
- * logits were invalid. */
+ * logits were invalid, ATTN_ERROR_GRAMMAR if no token could follow. */
 ATTN_API int64_t attn_queue_take(struct attn_queue *q);
 /* Frees a place that was taken. */
 ATTN_API void attn_queue_free(struct attn_queue *q, int64_t place);

@@ -207,9 +207,10 @@ static int queue_compute(struct attn_queue *q)
 
 /* ---- choice ---- */
 
-/* Runs the logits processors on the logits of hypothesis h. */
-static void queue_process(const struct attn_queue *q,
-                          const struct attn_place *p, int64_t h, float *logits)
+/* Runs the logits processors on the logits of hypothesis h. Returns 0 or an
+ * error. */
+static int queue_process(const struct attn_queue *q, const struct attn_place *p,
+                         int64_t h, float *logits)
 {
     const struct attn_beam *b = &p->beam;
     const int64_t lead = attn_search_lead(q->model, &p->o, p->rows);
@@ -220,11 +221,12 @@ static void queue_process(const struct attn_queue *q,
         q->tokens, lead,   lead + b->length,
         q->order
     };
-    attn_process_logits(&row);
+    return attn_process_logits(&row);
 }
 
 /* Adds hypothesis h, with each of its possible next tokens, to the list of its
- * source. Returns 0 if the logits are invalid (attn_logits_finite). */
+ * source. Returns 0 or an error: the logits are invalid (attn_logits_finite),
+ * or no token may follow. */
 static int queue_offer(const struct attn_queue *q, struct attn_place *p,
                        int64_t h, float *logits)
 {
@@ -232,21 +234,26 @@ static int queue_offer(const struct attn_queue *q, struct attn_place *p,
     const int64_t vocab = q->model->target_vocab;
     const int late = o->process.log_probabilities && o->beam > 1;
     float sum = 0.0f;
+    int wrong = 0;
     if (!attn_logits_finite(logits, vocab))
-        return 0;
+        return ATTN_ERROR_FINITE;
     if (!late)
-        queue_process(q, p, h, logits);
+        wrong = queue_process(q, p, h, logits);
+    if (wrong)
+        return wrong;
     if (o->beam > 1 || o->want_scores)
         sum = q->model->log_sum_exp(q->bound, logits, vocab);
     if (late) {
         for (int64_t t = 0; t < vocab; t++)
             logits[t] = attn_log_probability(logits[t], sum);
-        queue_process(q, p, h, logits);
+        wrong = queue_process(q, p, h, logits);
         sum = 0.0f;
     }
+    if (wrong)
+        return wrong;
     attn_forbid_logits(o, logits, vocab);
     attn_beam_offer(&p->beam, (int32_t)h, logits, vocab, sum);
-    return 1;
+    return 0;
 }
 
 /* Applies the rule of a source to the logits of its hypotheses, and stores the
@@ -255,14 +262,23 @@ static void queue_advance(const struct attn_queue *q, struct attn_place *p,
                           float *logits, int32_t *parents)
 {
     struct attn_beam *b = &p->beam;
-    int finite = 1;
-    for (int64_t h = 0; h < b->open && finite; h++)
-        finite = queue_offer(q, p, h, logits + h * q->model->target_vocab);
-    if (finite) {
+    int wrong = 0, stuck = 0;
+    for (int64_t h = 0; h < b->open && wrong == 0; h++) {
+        wrong = queue_offer(q, p, h, logits + h * q->model->target_vocab);
+        if (wrong == ATTN_ERROR_GRAMMAR) { /* other hypotheses may go on */
+            stuck = wrong;
+            wrong = 0;
+        }
+    }
+    if (stuck && b->listed == 0 && b->found == 0)
+        wrong = stuck;
+    if (wrong == 0 && stuck && b->listed == 0) {
+        b->open = 0; /* the answers found are all */
+    } else if (wrong == 0) {
         attn_beam_advance(b, parents);
     } else {
         b->open = 0;
-        b->found = ATTN_ERROR_FINITE;
+        b->found = wrong;
     }
 }
 

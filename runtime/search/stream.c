@@ -298,7 +298,9 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_ERROR_FINITE;
     const struct attn_process_row row = { &s->o,   logits, vocab,   s->tokens,
                                           s->lead, s->n,   r->order };
-    attn_process_logits(&row);
+    wrong = attn_process_logits(&row);
+    if (wrong)
+        return wrong;
     attn_forbid_logits(&s->o, logits, vocab);
     int64_t token = attn_sample(&s->o.sampling, logits, vocab, answer,
                                 r->order);
@@ -314,7 +316,8 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
 
 ATTN_API int attn_stream_failed(int64_t token)
 {
-    return token == ATTN_ERROR_FINITE || token == ATTN_ERROR_FIXED;
+    return token == ATTN_ERROR_FINITE || token == ATTN_ERROR_FIXED
+        || token == ATTN_ERROR_GRAMMAR;
 }
 
 ATTN_API int attn_stream_fork(struct attn_stream *to, struct attn_stream *from,

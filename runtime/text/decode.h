@@ -14,6 +14,11 @@ struct attn_text_out { /* output of a text; `out` NULL: only counts bytes */
 ATTN_API void attn_text_byte(struct attn_text_out *o, char c);
 /* Writes the first n of the pending bytes. */
 ATTN_API void attn_text_release(struct attn_text_out *o, int64_t n);
+/* ---- text.c ---- */
+
+/* Writes a token; if id is -1, writes the end of the text. */
+ATTN_API void attn_text_step(struct attn_text_out *o,
+                             const struct attn_vocab *v, int32_t id);
 /* ---- decode.c ---- */
 
 /* Write the text of a token, and the pending end of the text, by the steps in

@@ -102,9 +102,8 @@ static void text_token(struct attn_text_out *o, const struct attn_vocab *v,
         t->begun = 0;
 }
 
-/* Writes a token; if id is -1, writes the end of the text. */
-static void text_step(struct attn_text_out *o, const struct attn_vocab *v,
-                      int32_t id)
+ATTN_API void attn_text_step(struct attn_text_out *o,
+                             const struct attn_vocab *v, int32_t id)
 {
     const int decodes = v->steps[ATTN_DECODE - ATTN_NORMAL] > 0;
     if (id >= 0 && decodes)
@@ -127,12 +126,12 @@ static int64_t text_out(struct attn_text *t, const struct attn_vocab *v,
     memset(&need, 0, sizeof need);
     memset(&o, 0, sizeof o);
     need.t = &copy;
-    text_step(&need, v, id);
+    attn_text_step(&need, v, id);
     if (need.n > cap)
         return ATTN_ERROR_ROOM;
     o.t = t;
     o.out = out;
-    text_step(&o, v, id);
+    attn_text_step(&o, v, id);
     return o.n;
 }
 

@@ -38,9 +38,11 @@ void answering_progress(int64_t lines, bool end)
 const char *program_map(struct program *p, const char *path, int64_t *bytes)
 {
     Fault why;
-    File *f = &p->of->state;
+    const bool grammar = path == p->set.grammar;
+    File *f = grammar ? &p->of->grammar : &p->of->state;
     *bytes = 0;
-    if (!file_read_for(UseState, f, path, (size_t)1 << 40, &why))
+    if (!file_read_for(grammar ? UseInput : UseState, f, path, (size_t)1 << 40,
+                       &why))
         program_fail(p, why.code, "%s", why.text);
     else
         *bytes = (int64_t)f->size;
@@ -127,6 +129,8 @@ int answering_close(struct answering *w, int code)
 {
     if (w->state.at)
         file_close(&w->state);
+    if (w->grammar.at)
+        file_close(&w->grammar);
     if (w->text)
         fclose(w->text);
     free(w->at);

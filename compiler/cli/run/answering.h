@@ -19,6 +19,7 @@ struct answering {
     struct attn_texts texts;
     struct attn_task task[3]; /* by number of the task */
     File state;               /* file of --load-state */
+    File grammar;             /* file of --grammar */
     /* JSON output */
     Buffer object;                     /* JSON object that is being written */
     char why[PROGRAM_PARTS][ATTN_WHY]; /* why[i]: error in part i */

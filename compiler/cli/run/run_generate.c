@@ -4,6 +4,7 @@
 
 #include "runtime/program/program.c"
 #include "runtime/program/program_lines.c"
+#include "runtime/program/program_grammar.c"
 #include "runtime/program/program_generate.c"
 #include "runtime/program/program_parts.c"
 #include "runtime/program/program_queue.c"

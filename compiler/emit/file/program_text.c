@@ -526,6 +526,7 @@ static const struct {
     { "program_lines.c", NULL, NULL },
     { "program_task.c", NULL, has_tasks },
     { "program_rows.c", NULL, encodes },
+    { "program_grammar.c", NULL, generates },
     { "program_generate.c", NULL, generates },
     { "program_parts.c", NULL, NULL },
     { "program_batches.c", NULL, encodes },

@@ -1,0 +1,66 @@
+/* program_grammar.c: --grammar. Answers follow a grammar in a file. */
+
+#if ATTN_HAS_TEXT
+/* Prints what is wrong with a grammar, and where. */
+static void grammar_wrong(struct program *p, const char *path,
+                          const struct attn_gbnf *is)
+{
+    int64_t line, column;
+
+    attn_gbnf_place(is->text, is->at, &line, &column);
+    program_fail(p, 3, "%s:%lld:%lld: %s", path, (long long)line,
+                 (long long)column, is->why);
+}
+
+/* Compiles the grammar for the target's tokens. */
+static void grammar_open(struct program *p, const char *path, const char *text,
+                         int64_t bytes, struct attn_search_options *o)
+{
+    const int begun = p->m->kind == ATTN_DECODER
+                   && p->use == ATTN_FOR_PROMPT; /* the prompt is printed */
+    struct attn_grammar *g, counted;
+    struct attn_memory at;
+    int wrong = 0;
+
+    attn_memory_open(&at, NULL);
+    for (int laid = 0; laid < 2 && p->status == 0; laid++) {
+        g = attn_take(&at, 1, sizeof *g);
+        g = laid ? g : &counted;
+        wrong = attn_grammar_open(g, text, bytes, p->target.block,
+                                  p->m->target_vocab, begun, &at);
+        if (wrong) {
+            grammar_wrong(p, path, &g->is);
+        } else if (laid) {
+            o->process.constrain = attn_grammar_allow;
+            o->process.constraint = g;
+        } else {
+            const int64_t size = attn_memory_bytes(&at);
+            attn_memory_open(&at, program_grow(p, &p->grammar, size));
+        }
+    }
+}
+#endif
+
+/* Sets the processor of --grammar. */
+static void program_grammar(struct program *p, struct attn_search_options *o)
+{
+    const char *path = p->set.grammar, *text;
+    int64_t bytes;
+
+    if (!path || p->status != 0)
+        return;
+#if ATTN_HAS_TEXT
+    if (p->target.block) {
+        text = program_map(p, path, &bytes);
+        if (p->status == 0)
+            grammar_open(p, path, text, bytes, o);
+        return;
+    }
+#endif
+    (void)o;
+    (void)text;
+    (void)bytes;
+    program_fail(p, 2,
+                 "--grammar: this model has no vocabulary: a grammar is about "
+                 "the text of tokens");
+}
