@@ -1,0 +1,1 @@
+0 run models/g2p-en/g2p-en.yaml --grammar=tests/cli/phones.gbnf
