@@ -7084,7 +7084,9 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
         return ATTN_ERROR_FINITE;
     const struct attn_process_row row = { &s->o,   logits, vocab,   s->tokens,
                                           s->lead, s->n,   r->order };
-    attn_process_logits(&row);
+    wrong = attn_process_logits(&row);
+    if (wrong)
+        return wrong;
     attn_forbid_logits(&s->o, logits, vocab);
     int64_t token = attn_sample(&s->o.sampling, logits, vocab, answer,
                                 r->order);
@@ -9529,6 +9531,7 @@ enum {
 struct attn_settings { /* search options; -1, or 0 for beam and nbest, means the
                         * value of the spec */
     const char *prefix, *draft;
+    const char *grammar; /* path of a file; NULL: none */
     int64_t beam, nbest, end_token;
     int64_t max_input, max_output; /* maximum lengths; 0: the model's limit */
     float alpha, patience;
