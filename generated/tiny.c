@@ -11329,19 +11329,19 @@ static void program_open_lines(struct program *p)
         program_fail(p, 5, "out of memory");
 }
 
-/* program_grammar.c: --grammar. Answers follow a grammar in a file. */
+/* program_grammar.c: --grammar. Answers follow a grammar in a file, or that of
+ * compile --grammar. */
 
 /* Sets the processor of --grammar. */
 static void program_grammar(struct program *p, struct attn_search_options *o)
 {
-    const char *path = p->set.grammar, *text;
-    int64_t bytes;
+    const char *path = p->set.grammar;
 
-    if (!path || p->status != 0)
+    if (p->status != 0)
         return;
     (void)o;
-    (void)text;
-    (void)bytes;
+    if (!path)
+        return;
     program_fail(p, 2,
                  "--grammar: this model has no vocabulary: a grammar is about "
                  "the text of tokens");

@@ -53,6 +53,9 @@ typedef struct {
     int nlevels;
     int64_t max_input, /* maximum lengths for the header's memory sizes; */
         max_output;    /* 0: those of the model */
+    const char *const *grammar; /* lines of the program's grammar, before
+                                 * NULL; NULL: none */
+    size_t grammar_bytes;
     /* for --embed: the contents of model.weights, to be emitted as a literal,
      * or the name of that file, which the compiler includes. Both NULL: weights
      * are not embedded. */

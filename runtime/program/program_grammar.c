@@ -1,4 +1,5 @@
-/* program_grammar.c: --grammar. Answers follow a grammar in a file. */
+/* program_grammar.c: --grammar. Answers follow a grammar in a file, or that of
+ * compile --grammar. */
 
 #if ATTN_HAS_TEXT
 /* Prints what is wrong with a grammar, and where. */
@@ -44,22 +45,23 @@ static void grammar_open(struct program *p, const char *path, const char *text,
 /* Sets the processor of --grammar. */
 static void program_grammar(struct program *p, struct attn_search_options *o)
 {
-    const char *path = p->set.grammar, *text;
-    int64_t bytes;
+    const char *path = p->set.grammar;
 
-    if (!path || p->status != 0)
+    if (p->status != 0)
         return;
 #if ATTN_HAS_TEXT
-    if (p->target.block) {
+    const char *text = grammar_of_program;
+    int64_t bytes = GRAMMAR_OF_PROGRAM;
+    if (p->target.block && path)
         text = program_map(p, path, &bytes);
-        if (p->status == 0)
-            grammar_open(p, path, text, bytes, o);
+    if (p->target.block && text && p->status == 0)
+        grammar_open(p, path ? path : "the grammar inside", text, bytes, o);
+    if (p->target.block)
         return;
-    }
 #endif
     (void)o;
-    (void)text;
-    (void)bytes;
+    if (!path)
+        return;
     program_fail(p, 2,
                  "--grammar: this model has no vocabulary: a grammar is about "
                  "the text of tokens");

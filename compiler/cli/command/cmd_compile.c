@@ -395,7 +395,8 @@ static int make_text(Compile *c)
     if (c->o->model.seed >= 0 && names_weights(c))
         warning_once("--seed=%lld is not used: the weights are those of a file",
                      (long long)c->o->model.seed);
-    if (c->o->embed)
+    code = grammar_inside(e, c->o, &c->emit);
+    if (!code && c->o->embed)
         code = embed_weights(c);
     if (code)
         return code;

@@ -52,6 +52,11 @@ void look_at_plain(const Options *o);
  * rules of the search. */
 bool plain_fits(const Options *o, const Plan *p);
 
+/* ---- compile_grammar.c ---- */
+/* Reads --grammar, if it is given, to the options of the emitter. Returns an
+ * exit code, after a message if it is not 0. */
+int grammar_inside(const Engine *e, const Options *o, EmitOptions *emit);
+
 /* ---- compile_runtime.c ---- */
 /* Ends with a message if --runtime=beside can't be combined with other
  * options. */

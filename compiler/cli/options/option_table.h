@@ -375,6 +375,8 @@ FLAG("--plain", AT(CmdCompile, plain),
      "plain C for reading: loops, no vectors or tiles")
 FLAG("--embed", AT(CmdCompile, embed),
      "put weights and vocabulary into the C file")
+TEXT("--grammar", "FILE", OWN(CmdCompile, grammar),
+     "the program's answers follow this grammar, in GBNF")
 FLAG("--freestanding", OWN(CmdCompile, freestanding),
      "C without files, printing, allocation, threads")
 INT("--max-input", "N", OWN(CmdCompile, max_input), 1, 1000000, -1,

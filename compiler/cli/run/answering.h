@@ -73,6 +73,8 @@ void rows_answers(struct program *p);
 #define spec_states_beam spec_has(p->of->e.spec, "search.beam")
 #define spec_has_chat spec_chats(p->of->e.spec)
 #define chat_of_spec (p->of->chat)
+#define grammar_of_program NULL /* only an emitted program has one inside */
+#define GRAMMAR_OF_PROGRAM 0
 #define state_may_replace(p) ((void)(p)) /* checked before by guard.c */
 
 #define program_fail(p, code, ...) \

@@ -496,6 +496,25 @@ static void put_names(Gen *g, Emit *e)
                "\n\n");
 }
 
+/* Emits the grammar of compile --grammar. */
+static void put_grammar(Gen *g, Emit *e)
+{
+    const char *const *line = g->o->grammar;
+    let(e, "bytes", "%lld", (long long)g->o->grammar_bytes);
+    put(e, "static const char *const grammar_of_program =\n");
+    for (; line && *line; line++) {
+        let(e, "line", "%s", c_string(g->a, *line, strlen(*line)));
+        put(e, "$line\n");
+    }
+    put(e, g->o->grammar ? ";\n" : "NULL;\n");
+    put(e, "enum { GRAMMAR_OF_PROGRAM = $bytes }; /* its bytes */\n\n");
+}
+
+static bool has_grammar(const Gen *g)
+{
+    return generates(g) && has_vocabulary(g);
+}
+
 /* the files of the program, in their order */
 static const struct {
     const char *name;             /* name of a file of runtime/, or NULL */
@@ -526,6 +545,7 @@ static const struct {
     { "program_lines.c", NULL, NULL },
     { "program_task.c", NULL, has_tasks },
     { "program_rows.c", NULL, encodes },
+    { NULL, put_grammar, has_grammar },
     { "program_grammar.c", NULL, generates },
     { "program_generate.c", NULL, generates },
     { "program_parts.c", NULL, NULL },
