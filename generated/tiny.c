@@ -2562,8 +2562,8 @@ struct attn_model {
 
 #endif
 
-#ifndef ATTN_GENERATE_2
-#define ATTN_GENERATE_2
+#ifndef ATTN_GENERATE_3
+#define ATTN_GENERATE_3
 
 struct attn_search_options;
 
@@ -2902,8 +2902,9 @@ struct attn_queue {
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o; /* the options of a source without any;
-                                          * at most its beam, results and ends,
-                                          * and draws only if it draws */
+                                          * at most its beam and results, with a
+                                          * beam its ends, and draws only if it
+                                          * draws */
     struct attn_queue_size size;
     int64_t slots, calls;     /* maximum sequences per call of decode, and of
                                * encode */
@@ -4619,7 +4620,8 @@ static int queue_begin(const struct attn_queue *q, struct attn_place *p,
     struct attn_beam *b = &p->beam;
 
     b->o = o;
-    b->room = (2 + o->ends_count) * o->beam;
+    b->room = attn_min((2 + o->ends_count) * o->beam,
+                       (2 + q->o->ends_count) * q->o->beam);
     b->limit = attn_search_limit(q->model, o, rows, lead);
     b->open = 0;
     b->found = 0;
@@ -6345,6 +6347,12 @@ static int queue_orders(const struct attn_search_options *o)
     return o->sampling.temperature > 0.0f || attn_penalises(&o->process);
 }
 
+/* Returns the maximum pairs in the list of a beam; greedy search has one. */
+static int64_t queue_pairs(const struct attn_search_options *o)
+{
+    return (2 + o->ends_count) * o->beam;
+}
+
 ATTN_API int attn_queue_check(const struct attn_queue *q,
                               const struct attn_search_options *o)
 {
@@ -6354,7 +6362,8 @@ ATTN_API int attn_queue_check(const struct attn_queue *q,
     if (wrong)
         return wrong;
     if (o->beam > q->o->beam || o->results > q->o->results
-        || o->ends_count > q->o->ends_count || (queue_orders(o) && !q->order))
+        || (o->beam > 1 && queue_pairs(o) > queue_pairs(q->o))
+        || (queue_orders(o) && !q->order))
         return ATTN_ERROR_ROOM;
     return 0;
 }
@@ -6438,7 +6447,7 @@ static void queue_lay_out_place(struct attn_queue *q, struct attn_place *p,
     struct attn_beam *b = &p->beam;
     b->width = q->limit;
     b->sum = attn_take(at, beam, sizeof *b->sum);
-    b->list = attn_take(at, (2 + q->o->ends_count) * beam, sizeof *b->list);
+    b->list = attn_take(at, queue_pairs(q->o), sizeof *b->list);
     b->tokens = attn_take(at, beam * q->limit, word);
     b->spare = attn_take(at, beam * q->limit, word);
     b->answers = attn_take(at, results * q->limit, word);
@@ -6655,7 +6664,8 @@ ATTN_API float *attn_draft_logits(struct attn_stream *s)
 /* ---- the text ---- */
 
 /* The text is the source, then the tokens of the stream. It is indexed by the
- * hash of two tokens, so a step takes the same time however long it is. */
+ * hash of two tokens, so a step takes the same time however long it is. Streams
+ * of one room that take turns index it anew. */
 static const int32_t *draft_text(const struct attn_stream *s, int64_t at)
 {
     const struct attn_draft *d = &s->room->draft;
@@ -7422,8 +7432,8 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     if (wrong)
         return wrong;
     if (h->format != m->cache[ATTN_SELF].format)
-        return "saved with a cache in another format: set the spec's `cache` "
-               "to what it was when the state was saved";
+        return "saved with a cache in another format, or by another model: set "
+               "the spec's `cache` to what it was when the state was saved";
     if (h->model != state_model_hash(m, weights))
         return "saved by another model or with other weights";
     if (!state_lengths_fit(m, h))
@@ -9148,13 +9158,26 @@ ATTN_API int attn_score_ids(const struct attn_model *m, struct attn_handle *h,
 #define HANDLE_SHARED
 #endif
 
-struct handle_asked { /* what a place of the queue is asked */
-    HANDLE_SHARED int64_t id, cancelled; /* numbers of requests; 0: none. The
-                                          * request is cancelled if both are
-                                          * equal */
-    int64_t told;  /* tokens of the answer that the caller knows */
-    int64_t ended; /* 1: the caller knows the whole answer */
+struct handle_asked {         /* what a place of the queue is asked */
+    HANDLE_SHARED int64_t id; /* number of the request; below 0: it is
+                               * cancelled; 0: the place is free, or its caller
+                               * knows the whole answer */
+    int64_t told;             /* tokens of the answer that the caller knows */
+    int64_t ended;            /* 1: the answer has left the queue */
 };
+
+/* Changes a number of a request if it is still `from`. Returns 1 if so. */
+static int handle_turn(struct handle_asked *a, int64_t from, int64_t to)
+{
+#ifdef ATTN_ATOMICS
+    return atomic_compare_exchange_strong(&a->id, &from, to);
+#else
+    if (a->id != from)
+        return 0;
+    a->id = to;
+    return 1;
+#endif
+}
 
 struct handle_queue {
     struct attn_queue q;
@@ -9175,8 +9198,9 @@ static int handle_queue_sizes(struct attn_handle *h,
 {
     const int64_t page = attn_cache_page_bytes(h->model, ATTN_SELF);
     struct attn_queue_size *n = &h->queue_size;
-    int64_t most = 0;
-    int wrong = handle_size(h, "batch", o->batch, INT16_MAX, &most);
+    int64_t seats = INT16_MAX, most = 0;
+
+    int wrong = handle_size(h, "batch", o->batch, seats, &most);
 
     if (wrong == 0)
         wrong = handle_size(h, "waiting", o->waiting, INT16_MAX, &most);
@@ -9184,6 +9208,9 @@ static int handle_queue_sizes(struct attn_handle *h,
         wrong = handle_size(h, "prompt_rows", o->prompt_rows, ATTN_MOST, &most);
     if (wrong)
         return wrong;
+    if (o->waiting > 0 && o->batch == 0)
+        return handle_fail(h, ATTN_ERROR_OPTION,
+                           "waiting: with a batch of 0 no requests are held");
     if (o->cache < 0 || (o->cache > 0 && o->cache < page))
         return handle_fail(h, ATTN_ERROR_OPTION,
                            "cache: 0, or at least the %lld bytes of a page",
@@ -9216,7 +9243,8 @@ static int handle_lay_out_queue(struct attn_handle *h, struct attn_memory *at)
         o.sampling.temperature = 0.0f;
     const int64_t bytes = attn_queue_bytes(h->model, &o, &h->queue_size);
     if (bytes < 0)
-        return (int)bytes;
+        return handle_fail(h, bytes, "batch, waiting, beam: %s",
+                           attn_error_text(bytes));
     w = attn_take(at, 1, sizeof *w);
     struct handle_asked *asked = attn_take(at, h->queue_size.places,
                                            sizeof *asked);
@@ -9263,7 +9291,6 @@ static void handle_free_told(struct handle_queue *w)
         if (!w->asked[i].ended)
             continue;
         w->asked[i].ended = 0;
-        w->asked[i].id = 0;
         attn_queue_free(&w->q, i);
     }
 }
@@ -9276,6 +9303,8 @@ static int handle_begin_queued(const struct attn_model *m,
 
     if (wrong)
         return wrong;
+    if (h->model->input_width > 0) /* the source is not tokens */
+        return handle_refuse(h, ATTN_ERROR_KIND);
     if (!h->queue)
         return handle_fail(h, ATTN_ERROR_OPTION,
                            "the handle takes no requests: batch of the options "
@@ -9298,7 +9327,8 @@ static int64_t handle_not_taken(struct attn_handle *h, int64_t n, int64_t error)
                            "options at open");
     return handle_fail(h, error,
                        "this search is larger than the handle was opened for: "
-                       "beam, max_output or cache of its options");
+                       "beam, max_output or cache of its options, or, with a "
+                       "beam, more end tokens than the spec's");
 }
 
 /* Adds a request. Returns its number, or an error. */
@@ -9325,10 +9355,10 @@ static int64_t handle_request(struct attn_handle *h, const int32_t *ids,
     if (place < 0)
         return handle_not_taken(h, n, place);
     w->requests++;
+    const int64_t id = w->requests * w->q.size.places + place;
     w->asked[place].told = 0;
-    w->asked[place].cancelled = 0;
-    w->asked[place].id = w->requests * w->q.size.places + place;
-    return w->asked[place].id;
+    w->asked[place].id = id;
+    return id;
 }
 
 ATTN_API int64_t attn_submit_ids(const struct attn_model *m,
@@ -9348,24 +9378,15 @@ ATTN_API int attn_cancel(const struct attn_model *m, struct attn_handle *h,
     if (h->failed || h->model != m || !h->queue || !h->queue->opened || id < 1)
         return ATTN_ERROR_OPEN;
     struct handle_asked *a = &h->queue->asked[id % h->queue_size.places];
-    if (a->id != id || a->cancelled == id)
-        return ATTN_ERROR_OPEN;
-    a->cancelled = id; /* if the place has another request by now, this does
-                        * nothing */
-    return 0;
+    return handle_turn(a, id, -id) ? 0 : ATTN_ERROR_OPEN;
 }
 
 /* ---- answers ---- */
 
-static int handle_is_cancelled(const struct handle_asked *a)
-{
-    return a->id != 0 && a->cancelled == a->id;
-}
-
 static void handle_drop_cancelled(struct handle_queue *w)
 {
     for (int64_t i = 0; i < w->q.size.places; i++)
-        if (handle_is_cancelled(&w->asked[i]))
+        if (w->asked[i].id < 0)
             attn_queue_drop(&w->q, i);
 }
 
@@ -9381,10 +9402,13 @@ static int64_t handle_ended(struct handle_queue *w, struct attn_event *events,
             break;
         struct handle_asked *a = &w->asked[place];
         const struct attn_beam *b = &w->q.place[place].beam;
+        const int64_t id = a->id;
         a->ended = 1;
-        if (handle_is_cancelled(a))
+        if (id < 0 || !handle_turn(a, id, 0)) {
+            a->id = 0;
             continue;
-        events[n].id = a->id;
+        }
+        events[n].id = id;
         events[n].ended = 1;
         events[n].tokens = b->best[0].tokens;
         events[n].n = b->found > 0 ? b->best[0].n : b->found;
@@ -9403,10 +9427,11 @@ static int64_t handle_grown(struct handle_queue *w, struct attn_event *events,
     for (int64_t i = 0; i < w->q.seated.n && n < cap; i++) {
         const struct attn_place *p = attn_queue_seat(&w->q, i);
         struct handle_asked *a = &w->asked[w->q.seated.at[i]];
-        if (p->o.beam > 1 || p->beam.length <= a->told)
+        const int64_t id = a->id;
+        if (id < 0 || p->o.beam > 1 || p->beam.length <= a->told)
             continue;
         a->told = p->beam.length;
-        events[n].id = a->id;
+        events[n].id = id;
         events[n].ended = 0;
         events[n].tokens = p->beam.tokens;
         events[n].n = a->told;
@@ -9426,17 +9451,18 @@ ATTN_API int64_t attn_work(const struct attn_model *m, struct attn_handle *h,
     if (!events || cap < 1)
         return handle_refuse(h, events ? ATTN_ERROR_COUNT : ATTN_ERROR_NULL);
     struct handle_queue *w = h->queue;
-    do {
+    for (;;) {
         handle_drop_cancelled(w);
-        wrong = attn_queue_busy(&w->q) ? attn_queue_round(&w->q) : 0;
+        n = handle_ended(w, events, cap);
+        n += handle_grown(w, events + n, cap - n);
+        if (n > 0 || !attn_queue_busy(&w->q))
+            return n;
+        wrong = attn_queue_round(&w->q);
         if (wrong) {
             handle_open_queue(h);
             return handle_refuse(h, wrong);
         }
-        n = handle_ended(w, events, cap);
-        n += handle_grown(w, events + n, cap - n);
-    } while (n == 0 && attn_queue_busy(&w->q));
-    return n;
+    }
 }
 
 struct attn_handle *tiny_open(const char *path,

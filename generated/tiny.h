@@ -266,8 +266,8 @@ struct attn_model {
 /* generate.h: options and results of text generation: logits processors,
  * sampling and search; hypotheses; and streams, which grow token by token, with
  * their caches and saved states. */
-#ifndef ATTN_GENERATE_2
-#define ATTN_GENERATE_2
+#ifndef ATTN_GENERATE_3
+#define ATTN_GENERATE_3
 
 struct attn_search_options;
 
@@ -489,7 +489,8 @@ struct attn_event { /* what has become of a request */
     int64_t id;     /* its number */
     int64_t ended;  /* 1: the answer is complete, and the number is free */
     int64_t n; /* tokens of the answer so far; 0 also if there is no answer;
-                * ATTN_ERROR_FINITE if logits were not finite */
+                * ATTN_ERROR_FINITE if logits were not finite,
+                * ATTN_ERROR_GRAMMAR if no token could follow */
     const int32_t *tokens; /* valid until the next call that adds a request or
                             * works on them */
 };
@@ -594,10 +595,11 @@ int64_t tiny_submit_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
 int64_t tiny_work(struct attn_handle *h, struct attn_event *events,
                   int64_t cap);
 
-/* Ends a request, of which there will be no event. In a C file compiled with
- * -DATTNC_THREADS another thread may call this, and only this, while
- * tiny_work() runs; so it sets no message. Returns 0. Errors: ATTN_ERROR_NULL,
- * and ATTN_ERROR_OPEN if no request has this number, or it has ended or was
+/* Ends a request, whose answer will not be complete in any event. In a C file
+ * compiled with -DATTNC_THREADS other threads may call this, and only this,
+ * while tiny_work() runs, which may then still write that the answer has grown;
+ * so it sets no message. Returns 0. Errors: ATTN_ERROR_NULL, and
+ * ATTN_ERROR_OPEN if no request has this number, or it has ended or was
  * cancelled before. */
 int tiny_cancel(struct attn_handle *h, int64_t id);
 

@@ -185,8 +185,9 @@ OPENED(AnswersText, int64_t, submit,
     "at open limit the number of requests. Returns the request's number, "
     "which is above 0. Errors: those of the text (ATTN_ERROR_UNKNOWN, "
     "ATTN_ERROR_UTF8, ATTN_ERROR_LENGTH), ATTN_ERROR_OPTION, "
-    "ATTN_ERROR_NULL, ATTN_ERROR_COUNT, ATTN_ERROR_OPEN, and ATTN_ERROR_ROOM "
-    "if no more are held, or if it needs more memory than the handle has.")
+    "ATTN_ERROR_NULL, ATTN_ERROR_COUNT, ATTN_ERROR_OPEN, ATTN_ERROR_FIXED, and "
+    "ATTN_ERROR_ROOM if no more are held, or if it needs more memory than the "
+    "handle has.")
 
 OPENED(Answers, int64_t, submit_ids,
     (MODEL, P(struct attn_handle *, h), P(const int32_t *, ids),
@@ -219,9 +220,10 @@ OPENED(AnswersText, int64_t, event_text,
 
 OPENED(Answers, int, cancel,
     (MODEL, P(struct attn_handle *, h), P(int64_t, id)),
-    "Ends a request, of which there will be no event. In a C file compiled "
-    "with -DATTNC_THREADS another thread may call this, and only this, while "
-    "$work() runs; so it sets no message. Returns 0. Errors: ATTN_ERROR_NULL, "
+    "Ends a request, whose answer will not be complete in any event. In a C "
+    "file compiled with -DATTNC_THREADS other threads may call this, and only "
+    "this, while $work() runs, which may then still write that the answer has "
+    "grown; so it sets no message. Returns 0. Errors: ATTN_ERROR_NULL, "
     "and ATTN_ERROR_OPEN if no request has this number, or it has ended or "
     "was cancelled before.")
 

@@ -1,8 +1,8 @@
 /* generate.h: options and results of text generation: logits processors,
  * sampling and search; hypotheses; and streams, which grow token by token, with
  * their caches and saved states. */
-#ifndef ATTN_GENERATE_2
-#define ATTN_GENERATE_2
+#ifndef ATTN_GENERATE_3
+#define ATTN_GENERATE_3
 
 #include "compiled_model.h"
 

@@ -41,7 +41,8 @@ struct attn_event { /* what has become of a request */
     int64_t id;     /* its number */
     int64_t ended;  /* 1: the answer is complete, and the number is free */
     int64_t n; /* tokens of the answer so far; 0 also if there is no answer;
-                * ATTN_ERROR_FINITE if logits were not finite */
+                * ATTN_ERROR_FINITE if logits were not finite,
+                * ATTN_ERROR_GRAMMAR if no token could follow */
     const int32_t *tokens; /* valid until the next call that adds a request or
                             * works on them */
 };

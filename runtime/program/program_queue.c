@@ -145,6 +145,17 @@ static void queue_reject(struct program *p, struct queue_line *line)
         memcpy(line->kept.at, p->why, (size_t)bytes);
 }
 
+#if ATTN_HAS_FIXED
+/* Rejects a line whose length the code is not for. */
+static void queue_refuse(struct program *p, struct queue_line *line, int wrong)
+{
+    program_wrong(p, "%s: see fix in the spec, and attnc's --fix",
+                  attn_error_text(wrong));
+    program_refuse(p, line->number);
+    queue_reject(p, line);
+}
+#endif
+
 /* Adds the part that was read to the queue. Returns 0 if it has to wait. */
 static int queue_ask(struct program *p, struct queue_line *line)
 {
@@ -167,6 +178,10 @@ static int queue_ask(struct program *p, struct queue_line *line)
                       (long long)p->set.memory);
         program_refuse(p, line->number);
         queue_reject(p, line);
+#if ATTN_HAS_FIXED
+    } else if (place == ATTN_ERROR_FIXED) {
+        queue_refuse(p, line, ATTN_ERROR_FIXED);
+#endif
     } else {
         program_fail(p, 70, "internal error: the search failed");
     }
@@ -245,17 +260,11 @@ static void queue_print(struct program *p)
 #if ATTN_HAS_FIXED
 /* Rejects the lines in the queue, whose lengths the code is not for, and
  * empties the queue. */
-static void queue_refuse(struct program *p, int wrong)
+static void queue_refuse_all(struct program *p, int wrong)
 {
-    for (int64_t i = queue.first; i < queue.next - queue.pending; i++) {
-        struct queue_line *line = queue_line(i);
-        if (line->done)
-            continue;
-        program_wrong(p, "%s: see fix in the spec, and attnc's --fix",
-                      attn_error_text(wrong));
-        program_refuse(p, line->number);
-        queue_reject(p, line);
-    }
+    for (int64_t i = queue.first; i < queue.next - queue.pending; i++)
+        if (!queue_line(i)->done)
+            queue_refuse(p, queue_line(i), wrong);
     queue_start(p);
 }
 #endif
@@ -272,7 +281,7 @@ static void queue_turn(struct program *p)
     }
 #if ATTN_HAS_FIXED
     if (wrong == ATTN_ERROR_FIXED) {
-        queue_refuse(p, wrong);
+        queue_refuse_all(p, wrong);
         return;
     }
 #endif

@@ -123,7 +123,8 @@ ATTN_API float *attn_draft_logits(struct attn_stream *s)
 /* ---- the text ---- */
 
 /* The text is the source, then the tokens of the stream. It is indexed by the
- * hash of two tokens, so a step takes the same time however long it is. */
+ * hash of two tokens, so a step takes the same time however long it is. Streams
+ * of one room that take turns index it anew. */
 static const int32_t *draft_text(const struct attn_stream *s, int64_t at)
 {
     const struct attn_draft *d = &s->room->draft;

@@ -144,7 +144,8 @@ static int queue_begin(const struct attn_queue *q, struct attn_place *p,
     struct attn_beam *b = &p->beam;
 
     b->o = o;
-    b->room = (2 + o->ends_count) * o->beam;
+    b->room = attn_min((2 + o->ends_count) * o->beam,
+                       (2 + q->o->ends_count) * q->o->beam);
     b->limit = attn_search_limit(q->model, o, rows, lead);
     b->open = 0;
     b->found = 0;
@@ -192,6 +193,11 @@ ATTN_API int64_t attn_queue_add(struct attn_queue *q,
         rows = attn_min(rows, p->o.max_input);
     if (rows > attn_search_source(q->model))
         return ATTN_ERROR_LENGTH;
+#if ATTN_HAS_FIXED
+    if (queue_encodes(q) && rows > 0 && q->model->fixed_source > 0
+        && rows + q->model->class_token != q->model->fixed_source)
+        return ATTN_ERROR_FIXED; /* a call would refuse all of its sources */
+#endif
     if (rows > q->size.longest || !attn_queue_takes(q, rows))
         return ATTN_ERROR_ROOM;
     wrong = queue_begin(q, p, rows);

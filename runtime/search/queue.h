@@ -47,8 +47,9 @@ struct attn_queue {
     const struct attn_model *model;
     const void *bound;
     const struct attn_search_options *o; /* the options of a source without any;
-                                          * at most its beam, results and ends,
-                                          * and draws only if it draws */
+                                          * at most its beam and results, with a
+                                          * beam its ends, and draws only if it
+                                          * draws */
     struct attn_queue_size size;
     int64_t slots, calls;     /* maximum sequences per call of decode, and of
                                * encode */

@@ -130,6 +130,12 @@ static int queue_orders(const struct attn_search_options *o)
     return o->sampling.temperature > 0.0f || attn_penalises(&o->process);
 }
 
+/* Returns the maximum pairs in the list of a beam; greedy search has one. */
+static int64_t queue_pairs(const struct attn_search_options *o)
+{
+    return (2 + o->ends_count) * o->beam;
+}
+
 ATTN_API int attn_queue_check(const struct attn_queue *q,
                               const struct attn_search_options *o)
 {
@@ -139,7 +145,8 @@ ATTN_API int attn_queue_check(const struct attn_queue *q,
     if (wrong)
         return wrong;
     if (o->beam > q->o->beam || o->results > q->o->results
-        || o->ends_count > q->o->ends_count || (queue_orders(o) && !q->order))
+        || (o->beam > 1 && queue_pairs(o) > queue_pairs(q->o))
+        || (queue_orders(o) && !q->order))
         return ATTN_ERROR_ROOM;
     return 0;
 }
@@ -201,6 +208,11 @@ static void queue_lay_out_caches(struct attn_queue *q, struct attn_memory *at)
     self.pages = n->pages > 0 ? n->pages
                               : q->slots * attn_cache_pages(q->positions);
     self.pages += n->prefix_pages;
+#if ATTN_HAS_FIXED
+    if (n->places > 0) /* copies fill the call */
+        self.pages += queue_fixed(q->model)
+                    * attn_cache_pages(attn_cache_rows(q->model));
+#endif
     self.rows = attn_cache_rows(q->model);
     attn_cache_take(&q->self, q->model, &self, at);
     cross.slots = n->places + q->calls;
@@ -223,7 +235,7 @@ static void queue_lay_out_place(struct attn_queue *q, struct attn_place *p,
     struct attn_beam *b = &p->beam;
     b->width = q->limit;
     b->sum = attn_take(at, beam, sizeof *b->sum);
-    b->list = attn_take(at, (2 + q->o->ends_count) * beam, sizeof *b->list);
+    b->list = attn_take(at, queue_pairs(q->o), sizeof *b->list);
     b->tokens = attn_take(at, beam * q->limit, word);
     b->spare = attn_take(at, beam * q->limit, word);
     b->answers = attn_take(at, results * q->limit, word);

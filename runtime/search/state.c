@@ -287,8 +287,8 @@ ATTN_API const char *attn_state_check(const struct attn_model *m,
     if (wrong)
         return wrong;
     if (h->format != m->cache[ATTN_SELF].format)
-        return "saved with a cache in another format: set the spec's `cache` "
-               "to what it was when the state was saved";
+        return "saved with a cache in another format, or by another model: set "
+               "the spec's `cache` to what it was when the state was saved";
     if (h->model != state_model_hash(m, weights))
         return "saved by another model or with other weights";
     if (!state_lengths_fit(m, h))

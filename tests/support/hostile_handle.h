@@ -250,6 +250,7 @@ static void check_request_options(void)
     REFUSES(o.batch = -1, "batch");
     REFUSES(o.batch = 1 << 20, "batch");
     REFUSES(o.waiting = -1, "waiting");
+    REFUSES(o.waiting = 1, "a batch of 0");
     REFUSES(o.prompt_rows = -1, "prompt_rows");
     REFUSES(o.cache = -1, "cache");
     REFUSES(o.prefix_cache = -1, "prefix_cache");

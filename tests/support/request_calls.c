@@ -52,6 +52,7 @@ static struct asked {
 /* Draws a request. */
 static void draw(struct asked *a, const struct attn_model *m)
 {
+    static const int32_t ends[] = { 5, 6, 7 };
     const int64_t vocab = m->kind == ATTN_DECODER ? m->target_vocab
                                                   : m->source_vocab;
     m_options(&a->o);
@@ -61,6 +62,10 @@ static void draw(struct asked *a, const struct attn_model *m)
         a->ids[i] = (int32_t)(4 + below(vocab - 4));
     if (below(3) == 0)
         a->o.beam = 1;
+    if (a->o.beam == 1 && below(4) == 0) {
+        a->o.ends = ends;
+        a->o.ends_count = 3;
+    }
     if (a->o.beam == 1 && below(2)) {
         a->o.sampling.temperature = 1.0f;
         a->o.sampling.seed = below(1000);
@@ -115,6 +120,8 @@ static void check_answers(struct attn_handle *h, struct answer *alone,
         HOLDS(n >= 0 && n <= cap);
         for (int64_t i = 0; i < n; i++) {
             check_event(&events[i], alone);
+            if (events[i].ended)
+                HOLDS(m_cancel(h, events[i].id) == ATTN_ERROR_OPEN);
             grown += !events[i].ended;
             if (of(events[i].id)->cancelled == 2 && !events[i].ended) {
                 HOLDS(m_cancel(h, events[i].id) == 0);
@@ -183,6 +190,27 @@ static void check_thread(void)
 }
 #endif
 
+/* Checks that one event at a time serves two requests in turn. */
+static void check_turns(void)
+{
+    const struct attn_open_options two = { .batch = 2 };
+    const int32_t ids[] = { 4, 5, 6 };
+    struct attn_handle *h = m_open(NULL, &two);
+    struct attn_search_options o;
+    struct attn_event e;
+    int64_t before = 0, turns = 0;
+    m_options(&o);
+    o.beam = 1;
+    o.process.min_length = 5;
+    HOLDS(m_submit_ids(h, ids, 3, &o) > 0 && m_submit_ids(h, ids, 3, &o) > 0);
+    while (m_work(h, &e, 1) == 1) {
+        turns += e.id != before;
+        before = e.id;
+    }
+    HOLDS(turns >= 9);
+    m_close(h);
+}
+
 /* Checks what open() refuses, and requests that do not fit. */
 static void check_limits(void)
 {
@@ -220,6 +248,8 @@ int main(void)
     few.prefix_cache = 1 << 20;
     check(&some, Batch + Waiting);
     check(&few, 2);
+    check(&few, 1);
+    check_turns();
     check_limits();
 #ifdef THREADS
     check_thread();
