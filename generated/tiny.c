@@ -3936,8 +3936,8 @@ ATTN_API int attn_logits_finite(const float *logits, int64_t n)
     return some;
 }
 
-/* Runs the logits processors on a row. Returns 0, or the error of
- * o->process.constrain. */
+/* Runs the logits processors on a row. Returns 0, or ATTN_ERROR_GRAMMAR if
+ * o->process.constrain allows no token. */
 ATTN_API int attn_process_logits(const struct attn_process_row *r)
 {
     const struct attn_process *p = &r->search->process;
@@ -3945,8 +3945,10 @@ ATTN_API int attn_process_logits(const struct attn_process_row *r)
         process_table[i](r);
     if (!p->constrain)
         return 0;
-    return p->constrain(p->constraint, r->search, r->tokens + r->lead,
-                        r->n - r->lead, r->logits, r->vocab);
+    const int wrong = p->constrain(p->constraint, r->search,
+                                   r->tokens + r->lead, r->n - r->lead,
+                                   r->logits, r->vocab);
+    return wrong ? ATTN_ERROR_GRAMMAR : 0;
 }
 
 /* Forbids the tokens in `forbid`. Called after the probabilities are computed,
@@ -5808,7 +5810,7 @@ static const char *const check_texts[] = {
     "the vocabulary has no template for pairs of texts",
     "a number of rows or sequences other than the one that the code is for",
     "a number of ranks other than the one that the code is for",
-    "no token of the vocabulary can follow by the grammar",
+    "no token can follow by the grammar, or it needs too many states",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 
@@ -11456,12 +11458,12 @@ static void program_prepare(struct program *p)
     if (wrong)
         program_fail(p, 2, "--draft: %s", wrong);
     program_suppress(p);
-    program_grammar(p, &search.o);
     if (p->set.prefix && p->status == 0) {
         search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
                                           &p->prefix, 0);
         search.o.prefix = p->prefix.at;
     }
+    program_grammar(p, &search.o);
     if (p->status == 0 && search.o.end >= p->m->target_vocab)
         program_fail(p, 2, "--end-token %d: the target has %lld tokens",
                      (int)search.o.end, (long long)p->m->target_vocab);

@@ -272,8 +272,9 @@ struct attn_model {
 struct attn_search_options;
 
 /* Forbids tokens, by logits of -INFINITY, that may not follow an answer of n
- * tokens, of which the first o->prefix_n are its prefix. Returns 0 or an
- * error. */
+ * tokens, of which the first o->prefix_n are its prefix. May write to
+ * *constraint, which then serves one thread at a time. Returns 0, or another
+ * number if no token may follow. */
 typedef int attn_constrain(void *constraint,
                            const struct attn_search_options *o,
                            const int32_t *answer, int64_t n, float *logits,
@@ -647,12 +648,12 @@ int64_t tiny_search_bytes(const struct attn_search_options *o,
 /* Answers `sentences` sources. Source s has the tokens from ids[start[s]] to
  * before ids[start[s + 1]]; `start` has sentences + 1 entries, the first of
  * them 0. The o->results best answers of s go to out[s * o->results] and on,
- * and their number to found[s], or ATTN_ERROR_FINITE. out[sentences *
- * o->results] and found[sentences] belong to the caller; the tokens of the
- * answers lie in `memory`, which has `bytes` bytes. A source of no tokens has
- * no answer, unless a decoder has a start token. Returns 0. Errors, before
- * anything is computed: those of tiny_search_bytes(), ATTN_ERROR_TABLE, and
- * ATTN_ERROR_ROOM if `bytes` is too small. */
+ * and their number to found[s], or ATTN_ERROR_FINITE or ATTN_ERROR_GRAMMAR.
+ * out[sentences * o->results] and found[sentences] belong to the caller; the
+ * tokens of the answers lie in `memory`, which has `bytes` bytes. A source of
+ * no tokens has no answer, unless a decoder has a start token. Returns 0.
+ * Errors, before anything is computed: those of tiny_search_bytes(),
+ * ATTN_ERROR_TABLE, and ATTN_ERROR_ROOM if `bytes` is too small. */
 int tiny_search(const void *bound, const struct attn_search_options *o,
                 int64_t sentences, const int32_t *ids, const int32_t *start,
                 void *memory, int64_t bytes, struct attn_hypothesis *out,
@@ -705,8 +706,8 @@ int tiny_stream_feed(struct attn_stream *s, const int32_t *ids, int64_t n);
 
 /* Returns the next token of the answer, the one that tiny_search() with beam 1
  * would choose; ATTN_STREAM_END or ATTN_STREAM_FULL; or another number below 0.
- * Errors: ATTN_ERROR_FINITE, ATTN_ERROR_FIXED, ATTN_ERROR_OPEN, ATTN_ERROR_ID,
- * ATTN_ERROR_NULL, ATTN_ERROR_OPTION. */
+ * Errors: ATTN_ERROR_FINITE, ATTN_ERROR_GRAMMAR, ATTN_ERROR_FIXED,
+ * ATTN_ERROR_OPEN, ATTN_ERROR_ID, ATTN_ERROR_NULL, ATTN_ERROR_OPTION. */
 int64_t tiny_stream_next(struct attn_stream *s);
 
 /* Makes `to` continue where `from` is, in slot `slot` of the same memory, which

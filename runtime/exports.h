@@ -282,7 +282,8 @@ EXPORT(Decodes, int, search,
     "Answers `sentences` sources. Source s has the tokens from ids[start[s]] "
     "to before ids[start[s + 1]]; `start` has sentences + 1 entries, the "
     "first of them 0. The o->results best answers of s go to out[s * "
-    "o->results] and on, and their number to found[s], or ATTN_ERROR_FINITE. "
+    "o->results] and on, and their number to found[s], or ATTN_ERROR_FINITE or "
+    "ATTN_ERROR_GRAMMAR. "
     "out[sentences * o->results] and found[sentences] belong to the caller; "
     "the tokens of the answers lie in `memory`, which has `bytes` bytes. A "
     "source of no tokens has no answer, unless a decoder has a start token. "
@@ -433,7 +434,8 @@ EXPORT(Decodes, int, stream_feed,
 EXPORT(Decodes, int64_t, stream_next, (P(struct attn_stream *, s)),
     "Returns the next token of the answer, the one that $search() with beam 1 "
     "would choose; ATTN_STREAM_END or ATTN_STREAM_FULL; or another number "
-    "below 0. Errors: ATTN_ERROR_FINITE, ATTN_ERROR_FIXED, ATTN_ERROR_OPEN, "
+    "below 0. Errors: ATTN_ERROR_FINITE, ATTN_ERROR_GRAMMAR, "
+    "ATTN_ERROR_FIXED, ATTN_ERROR_OPEN, "
     "ATTN_ERROR_ID, ATTN_ERROR_NULL, ATTN_ERROR_OPTION.")
 
 EXPORT(Decodes, int, stream_fork,

@@ -21,7 +21,7 @@ static const char *const check_texts[] = {
     "the vocabulary has no template for pairs of texts",
     "a number of rows or sequences other than the one that the code is for",
     "a number of ranks other than the one that the code is for",
-    "no token of the vocabulary can follow by the grammar",
+    "no token can follow by the grammar, or it needs too many states",
 };
 enum { CHECK_TEXTS = sizeof check_texts / sizeof *check_texts };
 

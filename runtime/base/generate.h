@@ -9,8 +9,9 @@
 struct attn_search_options;
 
 /* Forbids tokens, by logits of -INFINITY, that may not follow an answer of n
- * tokens, of which the first o->prefix_n are its prefix. Returns 0 or an
- * error. */
+ * tokens, of which the first o->prefix_n are its prefix. May write to
+ * *constraint, which then serves one thread at a time. Returns 0, or another
+ * number if no token may follow. */
 typedef int attn_constrain(void *constraint,
                            const struct attn_search_options *o,
                            const int32_t *answer, int64_t n, float *logits,

@@ -81,12 +81,12 @@ static void program_prepare(struct program *p)
     if (wrong)
         program_fail(p, 2, "--draft: %s", wrong);
     program_suppress(p);
-    program_grammar(p, &search.o);
     if (p->set.prefix && p->status == 0) {
         search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,
                                           &p->prefix, 0);
         search.o.prefix = p->prefix.at;
     }
+    program_grammar(p, &search.o);
     if (p->status == 0 && search.o.end >= p->m->target_vocab)
         program_fail(p, 2, "--end-token %d: the target has %lld tokens",
                      (int)search.o.end, (long long)p->m->target_vocab);

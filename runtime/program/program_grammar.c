@@ -17,18 +17,29 @@ static void grammar_wrong(struct program *p, const char *path,
 static void grammar_open(struct program *p, const char *path, const char *text,
                          int64_t bytes, struct attn_search_options *o)
 {
-    const int begun = p->m->kind == ATTN_DECODER
-                   && p->use == ATTN_FOR_PROMPT; /* the prompt is printed */
+    struct attn_grammar_request r = {
+        .bytes = bytes,
+        .block = p->target.block,
+        .vocab = p->m->target_vocab,
+        .begun = p->m->kind == ATTN_DECODER
+              && p->use == ATTN_FOR_PROMPT, /* the prompt is printed */
+        .prefix = o->prefix,
+        .prefix_n = o->prefix_n,
+    };
     struct attn_grammar *g, counted;
     struct attn_memory at;
+    char *copy = program_grow(p, &p->turn, bytes + 1);
     int wrong = 0;
 
+    if (!copy)
+        return;
+    memcpy(copy, text, (size_t)bytes); /* a file may change while it is read */
+    r.text = copy;
     attn_memory_open(&at, NULL);
     for (int laid = 0; laid < 2 && p->status == 0; laid++) {
         g = attn_take(&at, 1, sizeof *g);
         g = laid ? g : &counted;
-        wrong = attn_grammar_open(g, text, bytes, p->target.block,
-                                  p->m->target_vocab, begun, &at);
+        wrong = attn_grammar_open(g, &r, &at);
         if (wrong) {
             grammar_wrong(p, path, &g->is);
         } else if (laid) {

@@ -172,8 +172,10 @@ ATTN_API int attn_process_logits(const struct attn_process_row *r)
         process_table[i](r);
     if (!p->constrain)
         return 0;
-    return p->constrain(p->constraint, r->search, r->tokens + r->lead,
-                        r->n - r->lead, r->logits, r->vocab);
+    const int wrong = p->constrain(p->constraint, r->search,
+                                   r->tokens + r->lead, r->n - r->lead,
+                                   r->logits, r->vocab);
+    return wrong ? ATTN_ERROR_GRAMMAR : 0;
 }
 
 ATTN_API void attn_forbid_logits(const struct attn_search_options *o,

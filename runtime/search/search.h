@@ -108,8 +108,8 @@ struct attn_process_row { /* a row of logits with its context */
     int64_t lead, n;       /* number of tokens before the answer; of all */
     int32_t *order; /* [vocab] scratch memory, only for attn_penalises() */
 };
-/* Runs the logits processors on a row. Returns 0, or the error of
- * o->process.constrain. */
+/* Runs the logits processors on a row. Returns 0, or ATTN_ERROR_GRAMMAR if
+ * o->process.constrain allows no token. */
 ATTN_API int attn_process_logits(const struct attn_process_row *r);
 /* Forbids the tokens in `forbid`. Called after the probabilities are computed,
  * so that no other token gets their share, and the score of an answer equals

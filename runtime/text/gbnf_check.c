@@ -119,10 +119,11 @@ static int gbnf_check(struct attn_gbnf *g)
                            "this rule begins with itself: write it with * or "
                            "+, or put itself at its end");
     }
-    if (!g->rule[g->root].ends)
-        return gbnf_refuse(g, g->rule[g->root].at,
-                           "this rule never ends: each of its alternatives "
-                           "contains itself");
+    for (int64_t i = 0; i < g->rules; i++)
+        if (!g->rule[i].ends)
+            return gbnf_refuse(g, g->rule[i].at,
+                               "this rule never ends: each of its alternatives "
+                               "contains itself");
     return 0;
 }
 

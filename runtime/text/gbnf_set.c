@@ -29,11 +29,17 @@ ATTN_API void attn_gbnf_invert(struct attn_gbnf_set *set)
     uint32_t next = 0;
     other.n = 0;
     for (int64_t i = 0; i < set->n; i++) {
-        if (set->lo[i] > next)
-            attn_gbnf_add(&other, next, set->lo[i] - 1);
+        if (set->lo[i] > next) {
+            other.lo[other.n] = next;
+            other.hi[other.n] = set->lo[i] - 1;
+            other.n++;
+        }
         next = set->hi[i] + 1;
     }
-    if (next <= ATTN_GBNF_LAST)
-        attn_gbnf_add(&other, next, ATTN_GBNF_LAST);
+    if (next <= ATTN_GBNF_LAST) { /* there is room: add() leaves one free */
+        other.lo[other.n] = next;
+        other.hi[other.n] = ATTN_GBNF_LAST;
+        other.n++;
+    }
     *set = other;
 }

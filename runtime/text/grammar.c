@@ -29,18 +29,27 @@ static int grammar_refuse(struct attn_grammar *g, const char *why)
 
 static const uint32_t *grammar_mask(struct attn_grammar *g, int32_t *state,
                                     int how);
+static int32_t grammar_go(struct attn_grammar *g, int32_t state,
+                          const char *text, int64_t n);
+static int32_t grammar_answer(struct attn_grammar *g, const int32_t *answer,
+                              int64_t prefix, int64_t n, int *how);
 
-/* Checks that an answer can begin. */
-static int grammar_begins(struct attn_grammar *g)
+/* Checks that an answer can begin, after its prefix. */
+static int grammar_begins(struct attn_grammar *g, const int32_t *prefix,
+                          int64_t n)
 {
-    int32_t state = attn_automaton_start(g);
+    int how;
+    int32_t state = grammar_answer(g, prefix, n, n, &how);
     if (state < 0)
         return grammar_refuse(g, "this rule needs more than 65536 states");
     if (g->state[state].n == attn_automaton_ends(g, state))
         return grammar_refuse(g, "this rule matches only the empty text");
-    const uint32_t *mask = grammar_mask(g, &state,
-                                        g->begun ? GRAMMAR_LATER
-                                                 : GRAMMAR_FIRST);
+    if (how == GRAMMAR_GAP)
+        state = grammar_go(g, state, " ", 1);
+    if (state == 0)
+        return grammar_refuse(g, "a space comes before the next token: begin "
+                                 "this rule with one");
+    const uint32_t *mask = state < 0 ? NULL : grammar_mask(g, &state, how);
     if (!mask)
         return grammar_refuse(g, "this rule needs more than 8192 states for "
                                  "one token");
@@ -50,24 +59,24 @@ static int grammar_begins(struct attn_grammar *g)
     return grammar_refuse(g, "no token of the vocabulary can begin this rule");
 }
 
-ATTN_API int attn_grammar_open(struct attn_grammar *g, const char *text,
-                               int64_t bytes, const void *block, int64_t vocab,
-                               int begun, struct attn_memory *at)
+ATTN_API int attn_grammar_open(struct attn_grammar *g,
+                               const struct attn_grammar_request *r,
+                               struct attn_memory *at)
 {
     memset(g, 0, sizeof *g);
-    const int wrong = attn_gbnf_read(&g->is, text, bytes, at);
+    const int wrong = attn_gbnf_read(&g->is, r->text, r->bytes, at);
     if (wrong)
         return wrong;
-    attn_vocab_open(&g->v, block);
-    g->vocab = vocab;
-    g->size = attn_min(g->v.head->size, vocab);
-    g->begun = begun;
+    attn_vocab_open(&g->v, r->block);
+    g->vocab = r->vocab;
+    g->size = attn_min(g->v.head->size, r->vocab);
+    g->begun = r->begun;
     grammar_take(g, at);
     if (!at->base)
         return 0;
     g->nodes = 1;
     attn_automaton_forget(g, 0);
-    return grammar_begins(g);
+    return grammar_begins(g, r->prefix, r->prefix_n);
 }
 
 /* ---- masks ---- */
@@ -229,13 +238,15 @@ static int32_t grammar_answer(struct attn_grammar *g, const int32_t *answer,
                               int64_t prefix, int64_t n, int *how)
 {
     int32_t state = attn_automaton_start(g);
+    if (state < 0) { /* the first state fits when it is the only one */
+        attn_automaton_forget(g, 0);
+        state = attn_automaton_start(g);
+    }
     *how = g->begun ? GRAMMAR_LATER : GRAMMAR_FIRST;
     for (int64_t i = 0; i < n && state > 0; i++) {
         const int32_t id = answer[i];
         const int has = id < g->size ? g->has[id] : 0;
-        if (i >= prefix && (has & ATTN_GRAMMAR_TEXT) == 0)
-            return 0;
-        if (i >= prefix) {
+        if (i >= prefix && (has & ATTN_GRAMMAR_TEXT)) {
             int64_t bytes = g->offset[id + 1] - g->offset[id];
             const char *text = g->text + g->offset[id];
             if (*how == GRAMMAR_FIRST)

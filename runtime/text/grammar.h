@@ -110,13 +110,23 @@ ATTN_API const char *attn_grammar_first(struct attn_grammar *g, int32_t id,
 
 /* ---- grammar.c ---- */
 
+struct attn_grammar_request { /* arguments for opening a grammar */
+    const char *text;         /* [bytes] in GBNF */
+    int64_t bytes;
+    const void *block; /* vocabulary of the answer */
+    int64_t vocab;     /* tokens that have logits */
+    int begun;         /* 1: the answer continues a text, so that a space at its
+                        * beginning is printed */
+    const int32_t *prefix; /* [prefix_n] first tokens of every answer, which the
+                            * grammar is not about */
+    int64_t prefix_n;
+};
 /* Compiles a grammar for the tokens of a vocabulary, in memory taken from `at`,
- * whose size it counts if `at` has no base. `begun`: the answer continues a
- * text, so that a space at its beginning is printed. Returns 0, or
- * ATTN_ERROR_GRAMMAR with the message in g->is. */
-ATTN_API int attn_grammar_open(struct attn_grammar *g, const char *text,
-                               int64_t bytes, const void *block, int64_t vocab,
-                               int begun, struct attn_memory *at);
+ * whose size it counts if `at` has no base. Returns 0, or ATTN_ERROR_GRAMMAR
+ * with the message in g->is. */
+ATTN_API int attn_grammar_open(struct attn_grammar *g,
+                               const struct attn_grammar_request *r,
+                               struct attn_memory *at);
 /* Forbids the tokens that the grammar does not allow next: an attn_constrain,
  * whose constraint is a struct attn_grammar. */
 ATTN_API int attn_grammar_allow(void *grammar,

@@ -50,8 +50,12 @@ static int64_t spelled_text(const struct attn_vocab *v, int32_t id, int first,
     int64_t n;
     const char *text = attn_vocab_token(v->head, id, &n);
     *gap = 0;
-    if (v->steps[ATTN_DECODE - ATTN_NORMAL] > 0 && attn_decode_is_byte(v, id)) {
-        out[0] = (char)attn_vocab_byte(text, n);
+    const int byte = v->steps[ATTN_DECODE - ATTN_NORMAL] > 0
+                          && attn_decode_is_byte(v, id)
+                       ? attn_vocab_byte(text, n)
+                       : -1;
+    if (byte >= 0x80) { /* a part of a character */
+        out[0] = (char)byte;
         return 1;
     }
     attn_text_open(&t, v->head, NULL, 0, !first);

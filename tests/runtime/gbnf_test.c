@@ -82,6 +82,7 @@ static void messages(void **unused)
           "begins with itself" },
         { "root ::= a\na ::= \"x\"? b\nb ::= a", 2, 1, "begins with itself" },
         { "root ::= \"a\" root", 1, 1, "never ends" },
+        { "root ::= \"a\" | x\nx ::= \"b\" x", 2, 1, "never ends" },
         { "root ::= \"a\xff\"", 1, 12, "not UTF-8" },
     };
     (void)unused;
@@ -329,12 +330,29 @@ static void many_states(void **unused)
     free(memory);
 }
 
+/* The inverse of as many ranges as a set takes has one more. */
+static void inverse(void **unused)
+{
+    struct attn_gbnf_set set = { .n = 0 };
+    (void)unused;
+    for (uint32_t i = 0; i < ATTN_GBNF_RANGES - 1; i++)
+        assert_int_equal(attn_gbnf_add(&set, 0x4e00 + 2 * i, 0x4e00 + 2 * i),
+                         1);
+    attn_gbnf_invert(&set);
+    assert_int_equal(set.n, ATTN_GBNF_RANGES);
+    assert_int_equal(set.lo[0], 0);
+    assert_int_equal(set.hi[set.n - 1], ATTN_GBNF_LAST);
+    attn_gbnf_invert(&set);
+    assert_int_equal(set.n, ATTN_GBNF_RANGES - 1);
+    assert_int_equal(set.lo[1], 0x4e02);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages),    cmocka_unit_test(deep_groups),
-        cmocka_unit_test(matches),     cmocka_unit_test(random_grammars),
-        cmocka_unit_test(many_states),
+        cmocka_unit_test(inverse),         cmocka_unit_test(messages),
+        cmocka_unit_test(deep_groups),     cmocka_unit_test(matches),
+        cmocka_unit_test(random_grammars), cmocka_unit_test(many_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
