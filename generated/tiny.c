@@ -6556,7 +6556,8 @@ ATTN_API int64_t attn_queue_bytes(const struct attn_model *m,
  * no saved state and no fork. They are in the same page as the last token, so
  * they take no page, and windows give back no page earlier.
  *
- * How many tokens are proposed depends only on how many were taken before. */
+ * How many tokens are proposed depends only on the size of the weights and on
+ * how many were taken before. */
 
 enum {
     DRAFT_LONGEST = 16, /* maximum tokens that are compared */

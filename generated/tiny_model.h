@@ -172,7 +172,7 @@ enum {
     ATTN_ATTENTION = 3
 };
 
-/* What a text is in late interaction. */
+/* A task says what a text is in late interaction. */
 enum { ATTN_TASK_NONE, ATTN_TASK_QUERY, ATTN_TASK_DOCUMENT };
 
 /* Errors, all negative; error_text() describes them. ATTN_STREAM_END and

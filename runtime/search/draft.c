@@ -11,7 +11,8 @@
  * no saved state and no fork. They are in the same page as the last token, so
  * they take no page, and windows give back no page earlier.
  *
- * How many tokens are proposed depends only on how many were taken before. */
+ * How many tokens are proposed depends only on the size of the weights and on
+ * how many were taken before. */
 #include "runtime/core.h"
 
 #include <string.h>

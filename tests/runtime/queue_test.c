@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "support/fake_model.h"
+#include "support/fake_options.h"
 
 enum { Sources = 40, Longest = 150, Beam = 3 };
 
@@ -45,15 +46,9 @@ static void test_make(Test *t, uint32_t *s, uint32_t seed)
     t->f.nan_every = random_below(s, 4) ? 0 : 300;
     for (int i = 0; i < 2048; i++)
         t->ids[i] = (int32_t)random_below(s, (uint32_t)t->f.model.target_vocab);
-    t->o = (struct attn_search_options){ .beam = Beam,
-                                         .results = 2,
-                                         .max_output = 24,
-                                         .max_output_plus = -1,
-                                         .patience = 1.0f,
-                                         .alpha = 1.0f,
-                                         .start = 1,
-                                         .end = 2,
-                                         .want_scores = 1 };
+    t->o = options(Beam);
+    t->o.results = 2;
+    t->o.max_output = 24;
     for (int i = 0; i < Sources; i++) {
         struct attn_search_options *o = &t->own[i];
         *o = t->o;

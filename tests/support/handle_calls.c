@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "holds.h"
 #include "m.h"
 
-static int allocated, freed, failed, none; /* none: malloc() fails */
-static size_t size;                        /* of the first block */
+static int allocated, freed, none; /* none: malloc() fails */
+static size_t size;                /* of the first block */
 
 void *__real_malloc(size_t n);
 void __real_free(void *at);
@@ -31,14 +32,6 @@ void __wrap_free(void *at)
     freed += at != NULL;
     __real_free(at);
 }
-
-#define HOLDS(x)                                                              \
-    do {                                                                      \
-        if (!(x)) {                                                           \
-            printf("line %d: %s\n", __LINE__, #x);                            \
-            failed = 1;                                                       \
-        }                                                                     \
-    } while (0)
 
 static const char word[] = "attention", answer[] = "AH T EH N SH AH N";
 

@@ -6,20 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "holds.h"
 #include "m.h"
 
 enum { MOST = 256, IDS = 1 << 14 };
 
-static int failed;
 static const struct attn_model *model;
-
-#define HOLDS(x)                                                              \
-    do {                                                                      \
-        if (!(x)) {                                                           \
-            fprintf(stderr, "line %d: %s\n", __LINE__, #x);                   \
-            failed = 1;                                                       \
-        }                                                                     \
-    } while (0)
 
 /* Reads a text in hexadecimal. */
 static int64_t unhex(const char *from, char *to)

@@ -9,20 +9,12 @@
 #include <pthread.h>
 #endif
 
+#include "holds.h"
 #include "m.h"
 
 enum { Requests = 120, Batch = 5, Waiting = 4, Most = 96 };
 
-static int failed;
 static unsigned long dice = 12345;
-
-#define HOLDS(x)                                                              \
-    do {                                                                      \
-        if (!(x)) {                                                           \
-            printf("line %d: %s\n", __LINE__, #x);                            \
-            failed = 1;                                                       \
-        }                                                                     \
-    } while (0)
 
 static int64_t below(int64_t n)
 {
