@@ -172,7 +172,8 @@ enum {
 };
 typedef struct { /* the work of one call of the model, by kind */
     Cost of[LoadKinds];
-    double count[Loads]; /* by kind, from LoadCalls on */
+    double blocks[LoadKinds]; /* blocks of rows in which its steps run */
+    double count[Loads];      /* by kind, from LoadCalls on */
 } Load;
 Load load_of(const Plan *p, const EntryCall *c, const Cost *cost);
 /* Adds to x the seconds that each kind takes at the machine's rates and, from

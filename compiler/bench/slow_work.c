@@ -47,32 +47,50 @@ static double panels_part(double columns)
     return ceil(columns / panel) * panel / columns;
 }
 
-static void add_product(const Graph *g, const Node *n, Cost cost, Load *to)
+/* Counts a product, and returns its kind. */
+static int add_product(const Graph *g, const Node *n, Cost cost, Load *to)
 {
     const double results = cost.written / sizeof(float);
-    Cost *of = &to->of[product_kind(g, n, results / columns_of(n))];
+    const int kind = product_kind(g, n, results / columns_of(n));
     cost.flops *= panels_part(columns_of(n));
     cost.dots *= panels_part(columns_of(n));
     cost.pairs *= panels_part(columns_of(n));
-    *of = cost_sum(*of, cost);
+    to->of[kind] = cost_sum(to->of[kind], cost);
     to->count[LoadResults] += results;
+    return kind;
 }
 
-static void add_attention(const Graph *g, const Node *n, double rows, Cost cost,
-                          Load *to)
+static int add_attention(const Graph *g, const Node *n, double rows, Cost cost,
+                         Load *to)
 {
     const Type q = g->nodes.at[n->in[0]].type;
     const double d = (double)q.dim[q.rank - 1].c;
-    Cost *of = &to->of[rows < few_rows ? LoadQuery : LoadQueries];
-    *of = cost_sum(*of, cost);
+    const int kind = rows < few_rows ? LoadQuery : LoadQueries;
+    to->of[kind] = cost_sum(to->of[kind], cost);
     to->count[LoadScores] += cost.flops / (4 * d);
+    return kind;
+}
+
+static int add_other(const Node *n, Cost cost, Load *to)
+{
+    const int kind = is_norm(n->op) ? LoadNorm : LoadMove;
+    to->of[kind] = cost_sum(to->of[kind], cost);
+    return kind;
+}
+
+/* Returns the number of blocks in which node i computes `rows` rows. Values of
+ * a block stay in near caches. */
+static double blocks_of(const Plan *p, int i, double rows)
+{
+    const Region *r = &p->region.at[p->region_of[i]];
+    return r->row_block ? ceil(rows / (double)region_rows(p, r)) : 1;
 }
 
 Load load_of(const Plan *p, const EntryCall *c, const Cost *cost)
 {
     const Graph *g = p->g;
-    const double rows = (double)(c->start[c->sequences] - c->start[0])
-                      / (double)c->sequences;
+    const double all_rows = (double)(c->start[c->sequences] - c->start[0]);
+    const double rows = all_rows / (double)c->sequences;
     Load load = { .count = { [LoadCalls] = 1 } };
     for (int i = 0; i < p->region.n; i++)
         load.count[LoadFunctions] += p->region.at[i].entry == c->entry;
@@ -80,14 +98,11 @@ Load load_of(const Plan *p, const EntryCall *c, const Cost *cost)
         const Node *n = &g->nodes.at[i];
         if (n->entry != c->entry || p->region_of[i] < 0)
             continue;
-        if (is_product(n))
-            add_product(g, n, cost[i], &load);
-        else if (n->op == OpAttention)
-            add_attention(g, n, rows, cost[i], &load);
-        else {
-            Cost *of = &load.of[is_norm(n->op) ? LoadNorm : LoadMove];
-            *of = cost_sum(*of, cost[i]);
-        }
+        const int kind = is_product(n) ? add_product(g, n, cost[i], &load)
+                       : n->op == OpAttention
+                           ? add_attention(g, n, rows, cost[i], &load)
+                           : add_other(n, cost[i], &load);
+        load.blocks[kind] += blocks_of(p, i, all_rows);
         if (is_curved(n->act))
             load.count[LoadCurves] += cost[i].written / sizeof(float);
     }
@@ -101,7 +116,9 @@ void load_add(const Machine *m, const Rates *r, const Load *load,
     for (int i = 0; i < LoadKinds; i++)
         set += load->of[i].weights + load->of[i].cached;
     for (int i = 0; i < LoadKinds; i++) {
-        const Demand d = { .cost = load->of[i], .set = set, .calls = 1 };
+        const Demand d = { .cost = load->of[i],
+                           .set = set,
+                           .calls = load->blocks[i] };
         x[i] += limit_within(m, r, &d, LevelMemory).seconds;
     }
     for (int i = LoadKinds; i < Loads; i++)

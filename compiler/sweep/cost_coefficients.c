@@ -141,8 +141,11 @@ static void keep_note(Arena *a, const char *what, const char *host,
     json_decref(note);
 }
 
-static const char times_word[] = "times of models",
-                  rates_word[] = "rates of the machine";
+/* The numbers change with the meaning of a note, so that older ones are not
+ * read.
+ */
+static const char times_word[] = "times of models, 2",
+                  rates_word[] = "rates of the machine, 2";
 
 static void times_read(Arena *a, const char *host, TimedList *to)
 {

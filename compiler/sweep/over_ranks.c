@@ -189,10 +189,12 @@ static Load shared(Load load, double ranks)
     return load;
 }
 
-/* Adds the pass over complete sums in which each rank makes results of all of
- * them: it reads the sums and residuals, and writes the results. */
+/* Adds what is not divided of products whose sums the ranks add. Each rank has
+ * sums of all columns, and makes results of all of them in a pass that reads
+ * the sums and residuals and writes the results. */
 static void add_finish(const Ranks *r, Entry entry, Load *load)
 {
+    const double more = 1 - 1 / (double)r->link->ranks;
     Cost *to = &load->of[LoadMove];
     for (int i = 0; i < r->p->g->nodes.n; i++) {
         if (how_of(r, i) < RankSumInt || !runs_in(r, i, entry))
@@ -200,6 +202,8 @@ static void add_finish(const Ranks *r, Entry entry, Load *load)
         to->values += (2 + sums_of(r->p, node_at(r->p, i)))
                     * r->cost[i].written;
         to->written += r->cost[i].written;
+        load->blocks[LoadMove]++;
+        load->count[LoadResults] += more * r->cost[i].written / sizeof(float);
     }
 }
 
