@@ -2598,8 +2598,13 @@ struct attn_sampling {
 enum { ATTN_RULE_EXACT = 0, ATTN_RULE_RECORDED = 1 };
 enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
-enum { ATTN_DRAFT_NONE = 0, ATTN_DRAFT_NGRAM = 1 };
+enum { ATTN_DRAFT_NONE = 0, ATTN_DRAFT_NGRAM = 1, ATTN_DRAFT_MODEL = 2 };
 enum { ATTN_DRAFT_MOST = 15 };
+
+struct attn_drafter {
+    const struct attn_model *model;
+    const void *bound;
+};
 
 struct attn_search_options {
     int64_t beam;
@@ -2617,6 +2622,7 @@ struct attn_search_options {
     int64_t prefix_n;
     int64_t want_scores;
     int64_t draft;
+    const struct attn_drafter *drafter;
     struct attn_process process;
     struct attn_sampling sampling;
     const struct attn_parallel *parallel;
@@ -2664,6 +2670,10 @@ struct attn_draft {
     int64_t source_n;
     int32_t *heads, *before;
     int64_t indexed, index_slot;
+    struct attn_stream *by;
+    void *memory;
+    int64_t bytes;
+    int64_t gain;
     int64_t proposed, taken;
 };
 
@@ -2707,6 +2717,7 @@ struct attn_state_header {
 #define ATTN_HANDLE_2
 
 struct attn_handle;
+struct attn_drafter;
 
 struct attn_open_options {
     int64_t threads;
@@ -2716,6 +2727,7 @@ struct attn_open_options {
     int64_t max_text;
     int64_t beam;
     int64_t draft;
+    const struct attn_drafter *drafter;
     int64_t unchecked;
     int64_t batch;
     int64_t waiting;
@@ -3005,6 +3017,11 @@ struct attn_stream_request { /* arguments for opening a stream */
     void *memory;
     int64_t bytes; /* at least attn_stream_bytes() */
 };
+/* Makes a stream without tokens in slot 0 of a new room. Ignores the request's
+ * ids. Returns 0 or an error. */
+ATTN_API int attn_stream_empty(struct attn_stream *s,
+                               const struct attn_stream_request *r,
+                               int64_t source_rows);
 
 /* ---- state.c ---- */
 
@@ -3118,6 +3135,13 @@ struct attn_texts {                /* what a spec adds to texts */
 
 ATTN_API int64_t attn_memory(const struct attn_model *m,
                              const struct attn_open_options *o);
+ATTN_API int attn_drafter(const struct attn_model *m, struct attn_handle *h,
+                          struct attn_drafter *to);
+ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
+                                   const struct attn_search_options *o,
+                                   int64_t source_rows, int64_t tokens,
+                                   int64_t streams);
+ATTN_API int64_t attn_stream_next(struct attn_stream *s);
 
 /* memory.c: lays out consecutive arrays in the caller's memory. */
 
@@ -6279,8 +6303,10 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
         return ATTN_ERROR_ID;
     if (!attn_sampling_fits(&o->sampling))
         return ATTN_ERROR_OPTION;
-    if (o->draft < ATTN_DRAFT_NONE || o->draft > ATTN_DRAFT_NGRAM)
+    if (o->draft < ATTN_DRAFT_NONE || o->draft > ATTN_DRAFT_MODEL)
         return ATTN_ERROR_OPTION;
+    if (o->draft == ATTN_DRAFT_MODEL && !(o->drafter && o->drafter->model))
+        return ATTN_ERROR_NULL;
     int wrong = attn_check_parallel(m, o->parallel);
     if (wrong == 0)
         wrong = attn_check_ids(o->ends, o->ends_count, vocab);
@@ -6545,7 +6571,9 @@ ATTN_API int64_t attn_queue_bytes(const struct attn_model *m,
 
 /* draft.c: proposes the next tokens of a stream, so that one call of the model
  * reads them together with the last token, because a call that reads weights
- * from memory takes hardly longer for several rows than for one.
+ * from memory takes hardly longer for several rows than for one. The proposals
+ * are those that followed the same tokens before, or those that a smaller model
+ * chooses (stream.c).
  *
  * A proposal never changes the answer. The logits of the proposed rows stay in
  * the room, unread. The stream then chooses its tokens one by one as it would
@@ -6556,7 +6584,7 @@ ATTN_API int64_t attn_queue_bytes(const struct attn_model *m,
  * no saved state and no fork. They are in the same page as the last token, so
  * they take no page, and windows give back no page earlier.
  *
- * How many tokens are proposed depends only on the size of the weights and on
+ * How many tokens are proposed depends only on the sizes of the weights and on
  * how many were taken before. */
 
 enum {
@@ -6573,12 +6601,12 @@ enum {
 struct draft_rule {
     int64_t weights; /* minimum bytes */
     int64_t least;   /* tokens that must have occurred before */
-    int64_t gain;    /* proposals that a taken one pays for */
+    int64_t cost;    /* quarters of a step that a row takes */
     int64_t last;    /* index of the most proposals of a call */
 };
 static const struct draft_rule draft_rules[] = {
-    { (int64_t)4 << 20, 2, 4, 3 },
-    { 0, 4, 1, 1 },
+    { (int64_t)4 << 20, 2, 1, 3 },
+    { 0, 4, 3, 1 },
 };
 
 static const struct draft_rule *draft_rule(const struct attn_model *m)
@@ -6603,19 +6631,32 @@ ATTN_API const char *attn_draft_wrong(const struct attn_model *m)
     return NULL;
 }
 
+/* Returns why a smaller model cannot propose tokens to a stream of this one, or
+ * NULL. */
+ATTN_API const char *attn_drafter_wrong(const struct attn_model *m,
+                                        const struct attn_drafter *by)
+{
+    const struct attn_model *d = by->model;
+    if (d->kind != m->kind || d->input_width > 0)
+        return "it is another kind of model";
+    if (d->target_vocab != m->target_vocab)
+        return "it has another number of tokens";
+    if (m->kind == ATTN_ENCODER_DECODER && d->source_vocab != m->source_vocab)
+        return "its source has another number of tokens";
+    return attn_draft_wrong(d);
+}
+
 /* Ends the proposals of the last call, and decides how many the next call
  * gets. */
 static void draft_settle(const struct attn_stream *s)
 {
     struct attn_draft *d = &s->room->draft;
-    const struct draft_rule *rule = draft_rule(s->model);
     const int64_t proposed = d->end - d->first - 1;
     const int64_t taken = d->next - d->first - 1;
     d->end = 0;
-    d->credit = attn_min(d->credit + rule->gain * taken - proposed,
-                         DRAFT_CREDIT);
+    d->credit = attn_min(d->credit + d->gain * taken - proposed, DRAFT_CREDIT);
     if (taken == proposed) {
-        d->size = attn_min(d->size + 1, rule->last);
+        d->size = attn_min(d->size + 1, draft_rule(s->model)->last);
         d->pause_after /= 2;
     } else if (2 * taken < proposed) {
         d->size = attn_max(d->size - 1, 0);
@@ -6627,15 +6668,24 @@ static void draft_settle(const struct attn_stream *s)
     d->pause_after = attn_min(2 * d->pause, DRAFT_PAUSE);
 }
 
-/* Takes memory for the drafts of streams. */
-ATTN_API void attn_draft_take(struct attn_draft *d, int64_t source_rows,
-                              int64_t tokens, struct attn_memory *at)
+/* Takes memory for the drafts of streams, but not for a drafter. */
+ATTN_API void attn_draft_take(struct attn_draft *d,
+                              const struct attn_stream_request *r,
+                              int64_t source_rows, struct attn_memory *at)
 {
+    const struct attn_model *m = r->model;
     const int64_t word = sizeof(int32_t);
+    int64_t quarters = draft_rule(m)->cost;
     d->most = ATTN_DRAFT_MOST;
-    d->source = attn_take(at, source_rows, word);
-    d->heads = attn_take(at, 1 << DRAFT_HASH_BITS, word);
-    d->before = attn_take(at, source_rows + tokens, word);
+    if (r->o->draft == ATTN_DRAFT_MODEL) {
+        quarters += 4 * r->o->drafter->model->weights_bytes
+                  / attn_max(m->weights_bytes, 1);
+    } else {
+        d->source = attn_take(at, source_rows, word);
+        d->heads = attn_take(at, 1 << DRAFT_HASH_BITS, word);
+        d->before = attn_take(at, source_rows + r->tokens, word);
+    }
+    d->gain = attn_max(4 / quarters, 1);
 }
 
 /* Drops the rows that were read ahead. */
@@ -6757,8 +6807,9 @@ static int64_t draft_room(const struct attn_stream *s)
     return attn_min(n, ATTN_PAGE - 1 - (s->n - 1) % ATTN_PAGE);
 }
 
-/* Writes proposals behind the stream's tokens. Returns their number. */
-ATTN_API int64_t attn_draft_propose(struct attn_stream *s)
+/* Drops the rows that were read ahead. Returns how many tokens may be proposed
+ * now. */
+ATTN_API int64_t attn_draft_most(struct attn_stream *s)
 {
     struct attn_draft *d = &s->room->draft;
     attn_draft_drop(s);
@@ -6768,19 +6819,23 @@ ATTN_API int64_t attn_draft_propose(struct attn_stream *s)
         d->pause--;
         return 0;
     }
+    return attn_min(draft_room(s), draft_sizes[d->size]);
+}
+
+/* Writes behind the stream's tokens what followed the last ones where they came
+ * before, at most `most` tokens. Returns their number. */
+ATTN_API int64_t attn_draft_repeat(struct attn_stream *s, int64_t most)
+{
+    int64_t left = 0, size = s->room->draft.size;
     draft_index(s);
-    int64_t n = 0, most = 0, size = d->size;
-    const int32_t *next = draft_match(s, &most);
-    most = attn_min(most, draft_room(s));
-    while (size >= 0 && draft_sizes[size] > most)
+    const int32_t *next = draft_match(s, &left);
+    while (size >= 0 && draft_sizes[size] > attn_min(left, most))
         size--;
     if (size < 0)
         return 0;
-    while (n < draft_sizes[size]) {
-        d->ids[n] = s->tokens[s->n + n] = next[n];
-        n++;
-    }
-    return n;
+    for (int64_t i = 0; i < draft_sizes[size]; i++)
+        s->tokens[s->n + i] = next[i]; /* may be one that was just written */
+    return draft_sizes[size];
 }
 
 /* Records that a call has read the last token and n proposals, whose logits are
@@ -6789,6 +6844,7 @@ ATTN_API void attn_draft_read(struct attn_stream *s, int64_t n)
 {
     struct attn_draft *d = &s->room->draft;
     attn_cache_cut(&s->room->self, s->slot, s->read);
+    memcpy(d->ids, s->tokens + s->read, (size_t)n * sizeof *d->ids);
     d->slot = s->slot;
     d->first = s->read - 1;
     d->next = s->read;
@@ -6820,11 +6876,52 @@ static int stream_sizes(const struct attn_model *m,
     }
     if (o->draft && attn_draft_wrong(m))
         return ATTN_ERROR_KIND;
+    if (o->draft == ATTN_DRAFT_MODEL && attn_drafter_wrong(m, o->drafter))
+        return ATTN_ERROR_KIND;
     if (source_rows < least || source_rows > most)
         return ATTN_ERROR_LENGTH;
     if (tokens < 1 || tokens > attn_min(m->max_target + 1, ATTN_MOST))
         return ATTN_ERROR_LENGTH;
     return attn_check_count(streams, 1, INT16_MAX);
+}
+
+/* A smaller model that proposes has a stream of its own in the room of the
+ * other, and chooses tokens as that one does: with its logits processors and,
+ * if tokens are drawn, with its seed, so that the same numbers are drawn at the
+ * same place. A grammar is left out, because its tables would grow with
+ * proposals. Errors of the drafter, such as logits that are not finite, only
+ * end its proposals, because the answer does not depend on them. */
+static struct attn_search_options
+drafter_choice(const struct attn_search_options *o)
+{
+    struct attn_search_options own = *o;
+    own.draft = ATTN_DRAFT_NONE;
+    own.drafter = NULL;
+    own.prefix_n = 0;
+    own.process.constrain = NULL;
+    return own;
+}
+
+static int64_t drafter_tokens(const struct attn_stream_request *r)
+{
+    return attn_min(r->tokens, r->o->drafter->model->max_target + 1);
+}
+
+/* Takes memory for the drafter's stream. If the source has too many rows for
+ * it, the stream has no draft. */
+static void drafter_take(struct attn_draft *d,
+                         const struct attn_stream_request *r,
+                         int64_t source_rows, struct attn_memory *at)
+{
+    const struct attn_search_options own = drafter_choice(r->o);
+    d->bytes = attn_stream_bytes(r->o->drafter->model, &own, source_rows,
+                                 drafter_tokens(r), 1);
+    if (d->bytes < 0) { /* the source is too long for it */
+        d->most = 0;
+        return;
+    }
+    d->by = attn_take(at, 1, sizeof *d->by);
+    d->memory = attn_take(at, d->bytes, 1);
 }
 
 static void stream_lay_out(struct attn_stream_room *room,
@@ -6848,7 +6945,9 @@ static void stream_lay_out(struct attn_stream_room *room,
     room->tokens = attn_take(at, r->streams * r->tokens, sizeof(int32_t));
     room->order = attn_take(at, m->target_vocab, sizeof(int32_t));
     if (r->o->draft)
-        attn_draft_take(&room->draft, source_rows, r->tokens, at);
+        attn_draft_take(&room->draft, r, source_rows, at);
+    if (r->o->draft == ATTN_DRAFT_MODEL)
+        drafter_take(&room->draft, r, source_rows, at);
     room->logits = attn_take(at, 1 + room->draft.most,
                              m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
@@ -6882,8 +6981,23 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
     return attn_memory_bytes(&at);
 }
 
-/* Makes a stream without tokens in slot 0 of a new room. Ignores the request's
- * ids. Returns 0 or an error. */
+static int drafter_open(struct attn_draft *d,
+                        const struct attn_stream_request *r,
+                        int64_t source_rows)
+{
+    const struct attn_search_options own = drafter_choice(r->o);
+    const struct attn_stream_request request = {
+        .model = r->o->drafter->model,
+        .bound = r->o->drafter->bound,
+        .o = &own,
+        .tokens = drafter_tokens(r),
+        .streams = 1,
+        .memory = d->memory,
+        .bytes = d->bytes,
+    };
+    return attn_stream_empty(d->by, &request, source_rows);
+}
+
 ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_stream_request *r,
                                int64_t source_rows)
@@ -6905,6 +7019,8 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
     s->bound = r->bound;
     s->o = *r->o;
     s->tokens = s->room->tokens;
+    if (s->room->draft.by)
+        return drafter_open(&s->room->draft, r, source_rows);
     return 0;
 }
 
@@ -6943,7 +7059,8 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
     b.start = start;
     b.ids = ids;
     attn_cache_bind(&r->cross, 0, &b);
-    if (s->o.draft && s->model->source_vocab == s->model->target_vocab) {
+    if (s->o.draft == ATTN_DRAFT_NGRAM
+        && s->model->source_vocab == s->model->target_vocab) {
         memcpy(r->draft.source, ids, (size_t)n * sizeof *ids);
         r->draft.source_n = n;
     }
@@ -6994,6 +7111,8 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
         wrong = stream_source(s, r->ids, r->n);
     else
         wrong = attn_stream_feed(s, r->ids, r->n);
+    if (wrong == 0 && source_rows > 0 && s->room->draft.by)
+        wrong = stream_source(s->room->draft.by, r->ids, r->n);
     if (wrong)
         s->room = NULL; /* closes the stream */
     return wrong;
@@ -7058,6 +7177,65 @@ static int64_t stream_forced(struct attn_stream *s, int64_t token)
     return token;
 }
 
+/* ---- proposals ---- */
+
+/* Cuts a stream to its first tokens. If an earlier page is needed again that
+ * was given back, none stays read. */
+static void drafter_cut(struct attn_stream *s, int64_t length)
+{
+    struct attn_cache *c = &s->room->self;
+    for (int64_t i = 0; i < c->groups; i++)
+        if (c->group[i].first[0] > attn_cache_first(&c->group[i].is, length))
+            length = 0;
+    attn_cache_cut(c, 0, length);
+    s->read = length;
+}
+
+/* Gives a stream the tokens of another. Those that both have stay read. */
+static void drafter_follow(struct attn_stream *to, const struct attn_stream *s)
+{
+    int64_t same = 0;
+    while (same < to->n && same < s->n && to->tokens[same] == s->tokens[same])
+        same++;
+    if (to->read > same)
+        drafter_cut(to, same);
+    memcpy(to->tokens + same, s->tokens + same,
+           (size_t)(s->n - same) * sizeof *s->tokens);
+    to->n = s->n;
+    to->lead = s->lead;
+    to->ended = 0;
+}
+
+static int64_t drafter_guess(struct attn_stream *s, int64_t most)
+{
+    struct attn_stream *by = s->room->draft.by;
+    int64_t n = 0;
+    if (s->n > by->room->width)
+        return 0;
+    if (s->model->kind == ATTN_ENCODER_DECODER
+        && by->room->source_rows != by->room->cross.length[0])
+        return 0; /* a restored state has no source to read */
+    drafter_follow(by, s);
+    while (n < most) {
+        const int64_t token = attn_stream_next(by);
+        if (token < 0)
+            break;
+        s->tokens[s->n + n] = (int32_t)token;
+        n++;
+    }
+    return n;
+}
+
+/* Writes proposals behind the tokens. Returns their number. */
+static int64_t stream_propose(struct attn_stream *s)
+{
+    const int64_t most = attn_draft_most(s);
+    if (most < 1)
+        return 0;
+    return s->o.draft == ATTN_DRAFT_MODEL ? drafter_guess(s, most)
+                                          : attn_draft_repeat(s, most);
+}
+
 /* Returns the logits of the last token, or NULL with *wrong. */
 static float *stream_logits(struct attn_stream *s, int *wrong)
 {
@@ -7069,7 +7247,7 @@ static float *stream_logits(struct attn_stream *s, int *wrong)
         s->read--;
         attn_cache_cut(&s->room->self, s->slot, s->read);
     }
-    *wrong = stream_read(s, s->n, attn_draft_propose(s));
+    *wrong = stream_read(s, s->n, stream_propose(s));
     return *wrong ? NULL : s->room->logits;
 }
 
@@ -8500,6 +8678,7 @@ struct attn_handle {
     float *scores;             /* scores of a target's tokens */
     void *work; /* memory of a call */
     int64_t work_bytes;
+    struct attn_drafter drafter; /* for ATTN_DRAFT_MODEL */
     struct attn_queue_size queue_size;
     struct handle_queue *queue; /* NULL: the handle takes no requests */
 };
@@ -8771,16 +8950,37 @@ static int handle_queue_sizes(struct attn_handle *h,
                               const struct attn_open_options *o);
 
 /* Sets the draft. Returns 0 or an error. */
-static int handle_draft(struct attn_handle *h, int64_t draft)
+static int handle_draft(struct attn_handle *h, int64_t draft,
+                        const struct attn_drafter *by)
 {
     const char *wrong = attn_draft_wrong(h->model);
 
     h->draft = draft;
-    if (draft < ATTN_DRAFT_NONE || draft > ATTN_DRAFT_NGRAM)
+    if (draft < ATTN_DRAFT_NONE || draft > ATTN_DRAFT_MODEL)
         return handle_fail(h, ATTN_ERROR_OPTION, "draft: 0 to %d are taken",
-                           ATTN_DRAFT_NGRAM);
+                           ATTN_DRAFT_MODEL);
     if (draft && wrong)
         return handle_fail(h, ATTN_ERROR_OPTION, "draft: %s", wrong);
+    if (draft != ATTN_DRAFT_MODEL)
+        return 0;
+    if (!by || !by->model)
+        return handle_fail(h, ATTN_ERROR_OPTION, "drafter: it is NULL");
+    h->drafter = *by;
+    wrong = attn_drafter_wrong(h->model, by);
+    return wrong ? handle_fail(h, ATTN_ERROR_OPTION, "drafter: %s", wrong) : 0;
+}
+
+ATTN_API int attn_drafter(const struct attn_model *m, struct attn_handle *h,
+                          struct attn_drafter *to)
+{
+    const int wrong = handle_begin(m, h);
+
+    if (wrong)
+        return wrong;
+    if (!to)
+        return handle_refuse(h, ATTN_ERROR_NULL);
+    to->model = m;
+    to->bound = h->bound;
     return 0;
 }
 
@@ -8801,7 +9001,7 @@ static int handle_sizes(struct attn_handle *h,
     if (wrong == 0)
         wrong = handle_size(h, "beam", o->beam, INT16_MAX, &h->beam);
     if (wrong == 0)
-        wrong = handle_draft(h, o->draft);
+        wrong = handle_draft(h, o->draft, o->drafter);
     options_of_spec(&spec);
     if (o->beam == 0)
         h->beam = spec.beam;
@@ -8821,6 +9021,7 @@ handle_choice(const struct attn_handle *h,
         o = *asked;
     o.results = 1;
     o.draft = h->draft;
+    o.drafter = &h->drafter;
     if (o.max_output == 0 || o.max_output > h->output)
         o.max_output = h->output;
     if (!o.parallel)
@@ -9506,6 +9707,11 @@ int64_t tiny_generate_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
                           attn_take_id *take, void *user)
 {
     return attn_generate_ids(&model, h, ids, n, o, take, user);
+}
+
+int tiny_drafter(struct attn_handle *h, struct attn_drafter *to)
+{
+    return attn_drafter(&model, h, to);
 }
 
 int64_t tiny_submit_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
@@ -10239,6 +10445,9 @@ ATTN_API const char *attn_option_hint(const char *word,
 
 /* Returns the temperature; 0 means always the most likely token. */
 ATTN_API float attn_settings_temperature(const struct attn_settings *s);
+/* Returns the kind of --draft, such as ATTN_DRAFT_MODEL for the name of a
+ * spec. */
+ATTN_API int64_t attn_settings_draft(const struct attn_settings *s);
 /* Applies the options to `o`, the spec's search settings. `stated` is true if
  * the spec sets the beam. */
 ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
@@ -10274,6 +10483,13 @@ static int64_t settings_beam(const struct attn_settings *s, int stated,
     return stated ? beam : attn_max(beam, s->nbest);
 }
 
+ATTN_API int64_t attn_settings_draft(const struct attn_settings *s)
+{
+    if (!s->draft)
+        return ATTN_DRAFT_NONE;
+    return strcmp(s->draft, "ngram") == 0 ? ATTN_DRAFT_NGRAM : ATTN_DRAFT_MODEL;
+}
+
 ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
                                   int64_t seed, struct attn_search_options *o)
 {
@@ -10300,7 +10516,7 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
         o->process.repetition_penalty = s->process.repetition_penalty;
     if (s->process.no_repeat_ngram >= 0)
         o->process.no_repeat_ngram = s->process.no_repeat_ngram;
-    o->draft = s->draft ? ATTN_DRAFT_NGRAM : ATTN_DRAFT_NONE;
+    o->draft = attn_settings_draft(s);
     o->sampling = s->sampling;
     o->sampling.temperature = attn_settings_temperature(s);
     o->sampling.seed = seed;
@@ -10308,8 +10524,6 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
 
 ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 {
-    if (s->draft && strcmp(s->draft, "ngram") != 0)
-        return "--draft takes ngram";
     if (use == ATTN_FOR_PROMPT && s->beam > 1)
         return "--beam is for lines of stdin, not for --prompt";
     if (use == ATTN_FOR_LINES && attn_settings_temperature(s) > 0.0f
@@ -10538,7 +10752,7 @@ static const struct program_option program_option[] = {
     { "Search", "--end-token", "ID", OPTION_WHOLE, 35, AT(set.end_token),
       0, 2147483647, -1, "this token ends an answer" },
     { "Search", "--draft", "HOW", OPTION_TEXT, 34, AT(set.draft),
-      0, 0, 0, "guess tokens to read several at once: ngram" },
+      0, 0, 0, "guess tokens, read several: ngram, or a model" },
     { "Sampling", "--temperature", "X", OPTION_REAL, 35, AT(set.sampling.temperature),
       0, 1000000, -1, "draw tokens at random; 0: take the best" },
     { "Sampling", "--top-k", "N", OPTION_WHOLE, 35, AT(set.sampling.top_k),
@@ -12863,6 +13077,8 @@ static void words_check(struct program *p)
         shard_words(p);
     if (p->status == 0 && p->output && !p->shard)
         program_fail(p, 2, "-o names the files of --shard: use > FILE");
+    if (p->status == 0 && p->set.draft && strcmp(p->set.draft, "ngram") != 0)
+        program_fail(p, 2, "--draft takes ngram"); /* attnc: also a model */
     for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
         const struct program_option *o = &program_option[i];
         if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)

@@ -321,8 +321,13 @@ enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
 /* Drafts: a stream guesses its next tokens and reads them in one call. They
  * never change an answer, only how long it takes. */
-enum { ATTN_DRAFT_NONE = 0, ATTN_DRAFT_NGRAM = 1 };
+enum { ATTN_DRAFT_NONE = 0, ATTN_DRAFT_NGRAM = 1, ATTN_DRAFT_MODEL = 2 };
 enum { ATTN_DRAFT_MOST = 15 }; /* maximum tokens that are proposed at once */
+
+struct attn_drafter { /* a smaller model that guesses */
+    const struct attn_model *model;
+    const void *bound;
+};
 
 struct attn_search_options {
     int64_t beam;    /* hypotheses that stay open; 1: greedy */
@@ -343,7 +348,9 @@ struct attn_search_options {
     int64_t want_scores; /* greedy: 0 skips computing log-probabilities */
     int64_t draft;       /* streams only: proposals for the next tokens;
                           * ATTN_DRAFT_NGRAM: those that followed the last
-                          * tokens where these came before */
+                          * tokens where these came before;
+                          * ATTN_DRAFT_MODEL: those that *drafter chooses */
+    const struct attn_drafter *drafter;
     struct attn_process process;
     struct attn_sampling sampling;        /* only if beam is 1 */
     const struct attn_parallel *parallel; /* NULL: one thread */
@@ -404,6 +411,10 @@ struct attn_draft { /* proposed rows that a call has read, and how many the next
                                   * hash of two tokens, and the place before it
                                   * with the same hash; both plus one */
     int64_t indexed, index_slot; /* places that are indexed; their stream */
+    struct attn_stream *by;      /* the drafter's stream; NULL: there is none */
+    void *memory;                /* [bytes] its room */
+    int64_t bytes;
+    int64_t gain;            /* proposals that a taken one pays for */
     int64_t proposed, taken; /* numbers of tokens, since the room was opened */
 };
 
@@ -454,8 +465,9 @@ struct attn_state_header { /* the first bytes of a saved stream */
 #ifndef ATTN_HANDLE_2
 #define ATTN_HANDLE_2
 
-struct attn_handle; /* used by one thread at a time; every thread can open its
-                     * own */
+struct attn_handle;  /* used by one thread at a time; every thread can open its
+                      * own */
+struct attn_drafter; /* in generate.h */
 
 struct attn_open_options { /* options; if all are 0, the limits are those of the
                             * model and its spec */
@@ -469,9 +481,11 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
     int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
     int64_t draft;      /* of the answers that grow, such as ATTN_DRAFT_NGRAM;
                          * used instead of that of the search options */
-    int64_t unchecked;  /* 1: do not compare the weights with their hash, so
-                         * that they are read from disk only when they are first
-                         * used */
+    const struct attn_drafter *drafter; /* for ATTN_DRAFT_MODEL; its handle
+                                         * has to stay open */
+    int64_t unchecked; /* 1: do not compare the weights with their hash, so
+                        * that they are read from disk only when they are first
+                        * used */
     /* requests, in models that generate */
     int64_t batch;   /* maximum requests answered at the same time; 0: none are
                       * taken */
@@ -580,6 +594,12 @@ int64_t tiny_translate_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
 int64_t tiny_generate_ids(struct attn_handle *h, const int32_t *ids, int64_t n,
                           const struct attn_search_options *o,
                           attn_take_id *take, void *user);
+
+/* Sets *to, by which this model proposes tokens to a larger one, in its options
+ * at open: draft = ATTN_DRAFT_MODEL, drafter = to. Both have the same tokens.
+ * This handle has to stay open; several may use it at the same time. Returns 0
+ * or an error: ATTN_ERROR_NULL, ATTN_ERROR_OPEN. */
+int tiny_drafter(struct attn_handle *h, struct attn_drafter *to);
 
 /* Adds a request of ids[n], which is copied. Otherwise as a call that adds a
  * text. Errors: those of it but for the text, and ATTN_ERROR_ID. */

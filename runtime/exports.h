@@ -176,6 +176,13 @@ OPENED(Answers, int64_t, generate_ids,
     "Otherwise as a call that generates text. Errors: those of $search(), "
     "ATTN_ERROR_OPEN, and ATTN_ERROR_LENGTH if n is above max_input.")
 
+OPENED(Answers, int, drafter,
+    (MODEL, P(struct attn_handle *, h), P(struct attn_drafter *, to)),
+    "Sets *to, by which this model proposes tokens to a larger one, in its "
+    "options at open: draft = ATTN_DRAFT_MODEL, drafter = to. Both have the "
+    "same tokens. This handle has to stay open; several may use it at the same "
+    "time. Returns 0 or an error: ATTN_ERROR_NULL, ATTN_ERROR_OPEN.")
+
 OPENED(AnswersText, int64_t, submit,
     (MODEL, P(struct attn_handle *, h), P(const char *, text),
      P(int64_t, bytes), P(const struct attn_search_options *, o)),

@@ -280,6 +280,36 @@ int engine_open(Engine *e, const EngineOptions *o)
     return code;
 }
 
+static uint64_t vocabulary_hash(const VocabBlock *v)
+{
+    return attn_hash(v->block, v->bytes, 0);
+}
+
+int engine_open_drafter(Engine *small, const Engine *e, const char *path,
+                        struct attn_drafter *to)
+{
+    EngineOptions o = e->options;
+    o.spec = path;
+    o.text = NULL;
+    o.nsets = o.ntaps = 0;
+    o.weights = NULL;
+    o.fits = NULL;
+    o.threads = 1; /* it is called with the threads of `e` */
+    o.offers = 0;
+    const int code = engine_open(small, &o);
+    if (code)
+        return code;
+    *to = (struct attn_drafter){ small->backend.model, small->bound };
+    const char *wrong = attn_drafter_wrong(e->backend.model, to);
+    if (!wrong && e->target_vocab.block && small->target_vocab.block
+        && vocabulary_hash(&e->target_vocab)
+               != vocabulary_hash(&small->target_vocab))
+        wrong = "its vocabulary has other tokens";
+    if (wrong)
+        error_at((Pos){ 0 }, "--draft=%s: %s", path, wrong);
+    return wrong ? ExitInput : ExitDone;
+}
+
 void engine_close(Engine *e)
 {
     weights_cache(e);

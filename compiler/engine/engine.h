@@ -124,6 +124,11 @@ int engine_weights(Engine *e);
 int engine_vocab(Engine *e);
 /* Does all steps above, then compiles the model and binds its weights. */
 int engine_open(Engine *e, const EngineOptions *o);
+/* Opens the smaller model at `path`, with the code options of `e`, and sets
+ * *to, with which it proposes tokens to streams of `e`. If it cannot, prints a
+ * message. Returns an exit code; engine_close() follows in any case. */
+int engine_open_drafter(Engine *small, const Engine *e, const char *path,
+                        struct attn_drafter *to);
 void engine_close(Engine *e); /* also after a failed step */
 
 /* Returns zeroed, 64-byte aligned memory, allocated in the arena. */

@@ -170,7 +170,8 @@ typedef struct {
 
 static bool opens(const Option *row)
 {
-    return OPTION_IN(row, model) || OPTION_IN(row, code);
+    return OPTION_IN(row, model) || OPTION_IN(row, code)
+        || option_is(row, "--draft");
 }
 
 static void set_facts(attnc_model *m)
@@ -234,6 +235,15 @@ void library_open_engine(attnc_model *m)
         m->search = spec_search(m->e.spec, m->unwritten);
 }
 
+static void open_drafter(attnc_model *m)
+{
+    const int code = engine_open_drafter(&m->small, &m->e, m->draft,
+                                         &m->drafter);
+    m->small.to_keep = false;
+    if (code)
+        end_attempt(code);
+}
+
 static void open_model(void *with)
 {
     const Opening *w = with;
@@ -252,6 +262,9 @@ static void open_model(void *with)
     w->m->options = options;
     library_open_engine(w->m);
     arena_owns_arena(w->m->e.arena, a);
+    w->m->draft = o->search.set.draft;
+    if (attn_settings_draft(&o->search.set) == ATTN_DRAFT_MODEL)
+        open_drafter(w->m);
 }
 
 static int open_with(attnc_model **m, CallersWeights given, const Call *c)
@@ -310,6 +323,8 @@ void attnc_close(attnc_model *m)
         attnc_close(m->hidden);
     if (m->attends)
         engine_close(&m->unfused);
+    if (m->small.arena)
+        engine_close(&m->small);
     engine_close(&m->e);
     free(m);
 }

@@ -26,10 +26,13 @@ struct attnc_model {
     int32_t unwritten[2];              /* for spec_search() */
     CallersWeights given;
     EngineOptions options; /* with which `e` was opened */
-    Engine unfused;        /* the same model, whose attention can be read */
-    bool attends;          /* `unfused` is open */
-    attnc_model *hidden;   /* the same model without its head; NULL: not open.
-                            * Set atomically, by any thread */
+    const char *draft;     /* --draft, of all answers; NULL: none */
+    Engine small;          /* the model of --draft */
+    struct attn_drafter drafter;
+    Engine unfused;      /* the same model, whose attention can be read */
+    bool attends;        /* `unfused` is open */
+    attnc_model *hidden; /* the same model without its head; NULL: not open.
+                          * Set atomically, by any thread */
 };
 
 struct library_room { /* memory of malloc() that only grows */

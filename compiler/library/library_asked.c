@@ -97,10 +97,15 @@ static void read_stops(Asked *q, const Texts *texts)
     q->stop_ids = ids;
 }
 
-/* Checks that the answer can have a draft, if --draft asks for one. */
-static void draft(const Asked *q)
+/* Checks that the answer can have the draft that --draft asks for, here or when
+ * the model was opened. `asked`: here. */
+static void draft(Asked *q, const char *asked)
 {
-    const char *wrong = attn_draft_wrong(q->h->m->e.backend.model);
+    const attnc_model *m = q->h->m;
+    const char *wrong = attn_draft_wrong(m->e.backend.model);
+    if (q->o.draft == ATTN_DRAFT_MODEL && asked)
+        fail(ExitUsage, "--draft=%s is given when the model is opened", asked);
+    q->o.drafter = &m->drafter;
     if (q->o.draft && wrong)
         fail(ExitUsage, "--draft: %s", wrong);
     if (q->o.draft && q->use == AskedPrompt && q->o.beam != 1)
@@ -117,13 +122,18 @@ static void read_asked(void *with)
     Asked *q = with;
     const attnc_model *m = q->h->m;
     Arena *a = q->arena = arena_new();
-    const Options *o = library_options(a, NthRun, q->words);
-    const struct attn_settings *set = &o->search.set;
+    Options *o = library_options(a, NthRun, q->words);
+    struct attn_settings *set = &o->search.set;
     library_takes(o, NthRun, takes[q->use], q->where);
     if (attn_settings_wrong(set, ATTN_FOR_LINES))
         fail(ExitUsage, "%s", attn_settings_wrong(set, ATTN_FOR_LINES));
+    const char *asked = set->draft;
+    if (!asked && q->use != AskedMany)
+        set->draft = m->draft;
     attn_settings_apply(set, spec_has(m->e.spec, "search.beam"), o->model.seed,
                         &q->o);
+    if (!asked && q->o.beam != 1)
+        q->o.draft = ATTN_DRAFT_NONE;
     suppress(q, &o->search.suppress);
     read_stops(q, &o->stop);
     if (set->prefix) {
@@ -137,7 +147,7 @@ static void read_asked(void *with)
     if (q->h->limits.beam > 0 && q->o.beam > q->h->limits.beam)
         fail(ExitUsage, "--beam %lld: the handle was opened for at most %lld",
              (long long)q->o.beam, (long long)q->h->limits.beam);
-    draft(q);
+    draft(q, asked);
     q->tokens = o->tokens;
     if (o->tokens >= 0) {
         q->o.max_output = q->o.prefix_n + o->tokens;

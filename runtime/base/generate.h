@@ -58,8 +58,13 @@ enum { ATTN_PENALTY_NONE = 0, ATTN_PENALTY_GNMT = 1, ATTN_PENALTY_POWER = 2 };
 
 /* Drafts: a stream guesses its next tokens and reads them in one call. They
  * never change an answer, only how long it takes. */
-enum { ATTN_DRAFT_NONE = 0, ATTN_DRAFT_NGRAM = 1 };
+enum { ATTN_DRAFT_NONE = 0, ATTN_DRAFT_NGRAM = 1, ATTN_DRAFT_MODEL = 2 };
 enum { ATTN_DRAFT_MOST = 15 }; /* maximum tokens that are proposed at once */
+
+struct attn_drafter { /* a smaller model that guesses */
+    const struct attn_model *model;
+    const void *bound;
+};
 
 struct attn_search_options {
     int64_t beam;    /* hypotheses that stay open; 1: greedy */
@@ -80,7 +85,9 @@ struct attn_search_options {
     int64_t want_scores; /* greedy: 0 skips computing log-probabilities */
     int64_t draft;       /* streams only: proposals for the next tokens;
                           * ATTN_DRAFT_NGRAM: those that followed the last
-                          * tokens where these came before */
+                          * tokens where these came before;
+                          * ATTN_DRAFT_MODEL: those that *drafter chooses */
+    const struct attn_drafter *drafter;
     struct attn_process process;
     struct attn_sampling sampling;        /* only if beam is 1 */
     const struct attn_parallel *parallel; /* NULL: one thread */
@@ -141,6 +148,10 @@ struct attn_draft { /* proposed rows that a call has read, and how many the next
                                   * hash of two tokens, and the place before it
                                   * with the same hash; both plus one */
     int64_t indexed, index_slot; /* places that are indexed; their stream */
+    struct attn_stream *by;      /* the drafter's stream; NULL: there is none */
+    void *memory;                /* [bytes] its room */
+    int64_t bytes;
+    int64_t gain;            /* proposals that a taken one pays for */
     int64_t proposed, taken; /* numbers of tokens, since the room was opened */
 };
 

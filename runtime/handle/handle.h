@@ -5,8 +5,9 @@
 
 #include "runtime/base/batch.h"
 
-struct attn_handle; /* used by one thread at a time; every thread can open its
-                     * own */
+struct attn_handle;  /* used by one thread at a time; every thread can open its
+                      * own */
+struct attn_drafter; /* in generate.h */
 
 struct attn_open_options { /* options; if all are 0, the limits are those of the
                             * model and its spec */
@@ -20,9 +21,11 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
     int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
     int64_t draft;      /* of the answers that grow, such as ATTN_DRAFT_NGRAM;
                          * used instead of that of the search options */
-    int64_t unchecked;  /* 1: do not compare the weights with their hash, so
-                         * that they are read from disk only when they are first
-                         * used */
+    const struct attn_drafter *drafter; /* for ATTN_DRAFT_MODEL; its handle
+                                         * has to stay open */
+    int64_t unchecked; /* 1: do not compare the weights with their hash, so
+                        * that they are read from disk only when they are first
+                        * used */
     /* requests, in models that generate */
     int64_t batch;   /* maximum requests answered at the same time; 0: none are
                       * taken */

@@ -4,16 +4,37 @@ static int handle_queue_sizes(struct attn_handle *h,
                               const struct attn_open_options *o);
 
 /* Sets the draft. Returns 0 or an error. */
-static int handle_draft(struct attn_handle *h, int64_t draft)
+static int handle_draft(struct attn_handle *h, int64_t draft,
+                        const struct attn_drafter *by)
 {
     const char *wrong = attn_draft_wrong(h->model);
 
     h->draft = draft;
-    if (draft < ATTN_DRAFT_NONE || draft > ATTN_DRAFT_NGRAM)
+    if (draft < ATTN_DRAFT_NONE || draft > ATTN_DRAFT_MODEL)
         return handle_fail(h, ATTN_ERROR_OPTION, "draft: 0 to %d are taken",
-                           ATTN_DRAFT_NGRAM);
+                           ATTN_DRAFT_MODEL);
     if (draft && wrong)
         return handle_fail(h, ATTN_ERROR_OPTION, "draft: %s", wrong);
+    if (draft != ATTN_DRAFT_MODEL)
+        return 0;
+    if (!by || !by->model)
+        return handle_fail(h, ATTN_ERROR_OPTION, "drafter: it is NULL");
+    h->drafter = *by;
+    wrong = attn_drafter_wrong(h->model, by);
+    return wrong ? handle_fail(h, ATTN_ERROR_OPTION, "drafter: %s", wrong) : 0;
+}
+
+ATTN_API int attn_drafter(const struct attn_model *m, struct attn_handle *h,
+                          struct attn_drafter *to)
+{
+    const int wrong = handle_begin(m, h);
+
+    if (wrong)
+        return wrong;
+    if (!to)
+        return handle_refuse(h, ATTN_ERROR_NULL);
+    to->model = m;
+    to->bound = h->bound;
     return 0;
 }
 
@@ -34,7 +55,7 @@ static int handle_sizes(struct attn_handle *h,
     if (wrong == 0)
         wrong = handle_size(h, "beam", o->beam, INT16_MAX, &h->beam);
     if (wrong == 0)
-        wrong = handle_draft(h, o->draft);
+        wrong = handle_draft(h, o->draft, o->drafter);
     options_of_spec(&spec);
     if (o->beam == 0)
         h->beam = spec.beam;
@@ -54,6 +75,7 @@ handle_choice(const struct attn_handle *h,
         o = *asked;
     o.results = 1;
     o.draft = h->draft;
+    o.drafter = &h->drafter;
     if (o.max_output == 0 || o.max_output > h->output)
         o.max_output = h->output;
     if (!o.parallel)

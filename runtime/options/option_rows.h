@@ -108,7 +108,7 @@ OPTION(LINES | PROMPT | CHAT, Search, Int, "--end-token", "ID",
     Settings, end_token, 0, MOST, -1, "this token ends an answer")
 OPTION(PROMPT | CHAT, Search, Text, "--draft", "HOW",
     Settings, draft, 0, 0, 0,
-    "guess tokens to read several at once: ngram")
+    "guess tokens, read several: ngram, or a model")
 
 OPTION(LINES | PROMPT | CHAT, Sampling, Float, "--temperature", "X",
     Settings, sampling.temperature, 0, 1e6, -1,

@@ -26,6 +26,13 @@ static int64_t settings_beam(const struct attn_settings *s, int stated,
     return stated ? beam : attn_max(beam, s->nbest);
 }
 
+ATTN_API int64_t attn_settings_draft(const struct attn_settings *s)
+{
+    if (!s->draft)
+        return ATTN_DRAFT_NONE;
+    return strcmp(s->draft, "ngram") == 0 ? ATTN_DRAFT_NGRAM : ATTN_DRAFT_MODEL;
+}
+
 ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
                                   int64_t seed, struct attn_search_options *o)
 {
@@ -52,7 +59,7 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
         o->process.repetition_penalty = s->process.repetition_penalty;
     if (s->process.no_repeat_ngram >= 0)
         o->process.no_repeat_ngram = s->process.no_repeat_ngram;
-    o->draft = s->draft ? ATTN_DRAFT_NGRAM : ATTN_DRAFT_NONE;
+    o->draft = attn_settings_draft(s);
     o->sampling = s->sampling;
     o->sampling.temperature = attn_settings_temperature(s);
     o->sampling.seed = seed;
@@ -60,8 +67,6 @@ ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,
 
 ATTN_API const char *attn_settings_wrong(const struct attn_settings *s, int use)
 {
-    if (s->draft && strcmp(s->draft, "ngram") != 0)
-        return "--draft takes ngram";
     if (use == ATTN_FOR_PROMPT && s->beam > 1)
         return "--beam is for lines of stdin, not for --prompt";
     if (use == ATTN_FOR_LINES && attn_settings_temperature(s) > 0.0f

@@ -7,6 +7,9 @@
 
 /* Returns the temperature; 0 means always the most likely token. */
 ATTN_API float attn_settings_temperature(const struct attn_settings *s);
+/* Returns the kind of --draft, such as ATTN_DRAFT_MODEL for the name of a
+ * spec. */
+ATTN_API int64_t attn_settings_draft(const struct attn_settings *s);
 /* Applies the options to `o`, the spec's search settings. `stated` is true if
  * the spec sets the beam. */
 ATTN_API void attn_settings_apply(const struct attn_settings *s, int stated,

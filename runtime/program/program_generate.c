@@ -80,6 +80,10 @@ static void program_prepare(struct program *p)
     const char *wrong = search.o.draft ? attn_draft_wrong(p->m) : NULL;
     if (wrong)
         program_fail(p, 2, "--draft: %s", wrong);
+#if ATTN_IN_ATTNC
+    else if (search.o.draft == ATTN_DRAFT_MODEL)
+        search.o.drafter = program_drafter(p);
+#endif
     program_suppress(p);
     if (p->set.prefix && p->status == 0) {
         search.o.prefix_n = option_tokens(p, "--prefix", p->set.prefix,

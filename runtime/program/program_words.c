@@ -262,6 +262,8 @@ static void words_check(struct program *p)
         shard_words(p);
     if (p->status == 0 && p->output && !p->shard)
         program_fail(p, 2, "-o names the files of --shard: use > FILE");
+    if (p->status == 0 && p->set.draft && strcmp(p->set.draft, "ngram") != 0)
+        program_fail(p, 2, "--draft takes ngram"); /* attnc: also a model */
     for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
         const struct program_option *o = &program_option[i];
         if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)

@@ -1,6 +1,8 @@
 /* draft.c: proposes the next tokens of a stream, so that one call of the model
  * reads them together with the last token, because a call that reads weights
- * from memory takes hardly longer for several rows than for one.
+ * from memory takes hardly longer for several rows than for one. The proposals
+ * are those that followed the same tokens before, or those that a smaller model
+ * chooses (stream.c).
  *
  * A proposal never changes the answer. The logits of the proposed rows stay in
  * the room, unread. The stream then chooses its tokens one by one as it would
@@ -11,7 +13,7 @@
  * no saved state and no fork. They are in the same page as the last token, so
  * they take no page, and windows give back no page earlier.
  *
- * How many tokens are proposed depends only on the size of the weights and on
+ * How many tokens are proposed depends only on the sizes of the weights and on
  * how many were taken before. */
 #include "runtime/core.h"
 
@@ -31,12 +33,12 @@ enum {
 struct draft_rule {
     int64_t weights; /* minimum bytes */
     int64_t least;   /* tokens that must have occurred before */
-    int64_t gain;    /* proposals that a taken one pays for */
+    int64_t cost;    /* quarters of a step that a row takes */
     int64_t last;    /* index of the most proposals of a call */
 };
 static const struct draft_rule draft_rules[] = {
-    { (int64_t)4 << 20, 2, 4, 3 },
-    { 0, 4, 1, 1 },
+    { (int64_t)4 << 20, 2, 1, 3 },
+    { 0, 4, 3, 1 },
 };
 
 static const struct draft_rule *draft_rule(const struct attn_model *m)
@@ -64,19 +66,30 @@ ATTN_API const char *attn_draft_wrong(const struct attn_model *m)
     return NULL;
 }
 
+ATTN_API const char *attn_drafter_wrong(const struct attn_model *m,
+                                        const struct attn_drafter *by)
+{
+    const struct attn_model *d = by->model;
+    if (d->kind != m->kind || d->input_width > 0)
+        return "it is another kind of model";
+    if (d->target_vocab != m->target_vocab)
+        return "it has another number of tokens";
+    if (m->kind == ATTN_ENCODER_DECODER && d->source_vocab != m->source_vocab)
+        return "its source has another number of tokens";
+    return attn_draft_wrong(d);
+}
+
 /* Ends the proposals of the last call, and decides how many the next call
  * gets. */
 static void draft_settle(const struct attn_stream *s)
 {
     struct attn_draft *d = &s->room->draft;
-    const struct draft_rule *rule = draft_rule(s->model);
     const int64_t proposed = d->end - d->first - 1;
     const int64_t taken = d->next - d->first - 1;
     d->end = 0;
-    d->credit = attn_min(d->credit + rule->gain * taken - proposed,
-                         DRAFT_CREDIT);
+    d->credit = attn_min(d->credit + d->gain * taken - proposed, DRAFT_CREDIT);
     if (taken == proposed) {
-        d->size = attn_min(d->size + 1, rule->last);
+        d->size = attn_min(d->size + 1, draft_rule(s->model)->last);
         d->pause_after /= 2;
     } else if (2 * taken < proposed) {
         d->size = attn_max(d->size - 1, 0);
@@ -88,14 +101,23 @@ static void draft_settle(const struct attn_stream *s)
     d->pause_after = attn_min(2 * d->pause, DRAFT_PAUSE);
 }
 
-ATTN_API void attn_draft_take(struct attn_draft *d, int64_t source_rows,
-                              int64_t tokens, struct attn_memory *at)
+ATTN_API void attn_draft_take(struct attn_draft *d,
+                              const struct attn_stream_request *r,
+                              int64_t source_rows, struct attn_memory *at)
 {
+    const struct attn_model *m = r->model;
     const int64_t word = sizeof(int32_t);
+    int64_t quarters = draft_rule(m)->cost;
     d->most = ATTN_DRAFT_MOST;
-    d->source = attn_take(at, source_rows, word);
-    d->heads = attn_take(at, 1 << DRAFT_HASH_BITS, word);
-    d->before = attn_take(at, source_rows + tokens, word);
+    if (r->o->draft == ATTN_DRAFT_MODEL) {
+        quarters += 4 * r->o->drafter->model->weights_bytes
+                  / attn_max(m->weights_bytes, 1);
+    } else {
+        d->source = attn_take(at, source_rows, word);
+        d->heads = attn_take(at, 1 << DRAFT_HASH_BITS, word);
+        d->before = attn_take(at, source_rows + r->tokens, word);
+    }
+    d->gain = attn_max(4 / quarters, 1);
 }
 
 ATTN_API void attn_draft_drop(struct attn_stream *s)
@@ -214,7 +236,7 @@ static int64_t draft_room(const struct attn_stream *s)
     return attn_min(n, ATTN_PAGE - 1 - (s->n - 1) % ATTN_PAGE);
 }
 
-ATTN_API int64_t attn_draft_propose(struct attn_stream *s)
+ATTN_API int64_t attn_draft_most(struct attn_stream *s)
 {
     struct attn_draft *d = &s->room->draft;
     attn_draft_drop(s);
@@ -224,25 +246,28 @@ ATTN_API int64_t attn_draft_propose(struct attn_stream *s)
         d->pause--;
         return 0;
     }
+    return attn_min(draft_room(s), draft_sizes[d->size]);
+}
+
+ATTN_API int64_t attn_draft_repeat(struct attn_stream *s, int64_t most)
+{
+    int64_t left = 0, size = s->room->draft.size;
     draft_index(s);
-    int64_t n = 0, most = 0, size = d->size;
-    const int32_t *next = draft_match(s, &most);
-    most = attn_min(most, draft_room(s));
-    while (size >= 0 && draft_sizes[size] > most)
+    const int32_t *next = draft_match(s, &left);
+    while (size >= 0 && draft_sizes[size] > attn_min(left, most))
         size--;
     if (size < 0)
         return 0;
-    while (n < draft_sizes[size]) {
-        d->ids[n] = s->tokens[s->n + n] = next[n];
-        n++;
-    }
-    return n;
+    for (int64_t i = 0; i < draft_sizes[size]; i++)
+        s->tokens[s->n + i] = next[i]; /* may be one that was just written */
+    return draft_sizes[size];
 }
 
 ATTN_API void attn_draft_read(struct attn_stream *s, int64_t n)
 {
     struct attn_draft *d = &s->room->draft;
     attn_cache_cut(&s->room->self, s->slot, s->read);
+    memcpy(d->ids, s->tokens + s->read, (size_t)n * sizeof *d->ids);
     d->slot = s->slot;
     d->first = s->read - 1;
     d->next = s->read;

@@ -57,8 +57,10 @@ ATTN_API int attn_check_choice(const struct attn_model *m,
         return ATTN_ERROR_ID;
     if (!attn_sampling_fits(&o->sampling))
         return ATTN_ERROR_OPTION;
-    if (o->draft < ATTN_DRAFT_NONE || o->draft > ATTN_DRAFT_NGRAM)
+    if (o->draft < ATTN_DRAFT_NONE || o->draft > ATTN_DRAFT_MODEL)
         return ATTN_ERROR_OPTION;
+    if (o->draft == ATTN_DRAFT_MODEL && !(o->drafter && o->drafter->model))
+        return ATTN_ERROR_NULL;
     int wrong = attn_check_parallel(m, o->parallel);
     if (wrong == 0)
         wrong = attn_check_ids(o->ends, o->ends_count, vocab);

@@ -25,11 +25,52 @@ static int stream_sizes(const struct attn_model *m,
     }
     if (o->draft && attn_draft_wrong(m))
         return ATTN_ERROR_KIND;
+    if (o->draft == ATTN_DRAFT_MODEL && attn_drafter_wrong(m, o->drafter))
+        return ATTN_ERROR_KIND;
     if (source_rows < least || source_rows > most)
         return ATTN_ERROR_LENGTH;
     if (tokens < 1 || tokens > attn_min(m->max_target + 1, ATTN_MOST))
         return ATTN_ERROR_LENGTH;
     return attn_check_count(streams, 1, INT16_MAX);
+}
+
+/* A smaller model that proposes has a stream of its own in the room of the
+ * other, and chooses tokens as that one does: with its logits processors and,
+ * if tokens are drawn, with its seed, so that the same numbers are drawn at the
+ * same place. A grammar is left out, because its tables would grow with
+ * proposals. Errors of the drafter, such as logits that are not finite, only
+ * end its proposals, because the answer does not depend on them. */
+static struct attn_search_options
+drafter_choice(const struct attn_search_options *o)
+{
+    struct attn_search_options own = *o;
+    own.draft = ATTN_DRAFT_NONE;
+    own.drafter = NULL;
+    own.prefix_n = 0;
+    own.process.constrain = NULL;
+    return own;
+}
+
+static int64_t drafter_tokens(const struct attn_stream_request *r)
+{
+    return attn_min(r->tokens, r->o->drafter->model->max_target + 1);
+}
+
+/* Takes memory for the drafter's stream. If the source has too many rows for
+ * it, the stream has no draft. */
+static void drafter_take(struct attn_draft *d,
+                         const struct attn_stream_request *r,
+                         int64_t source_rows, struct attn_memory *at)
+{
+    const struct attn_search_options own = drafter_choice(r->o);
+    d->bytes = attn_stream_bytes(r->o->drafter->model, &own, source_rows,
+                                 drafter_tokens(r), 1);
+    if (d->bytes < 0) { /* the source is too long for it */
+        d->most = 0;
+        return;
+    }
+    d->by = attn_take(at, 1, sizeof *d->by);
+    d->memory = attn_take(at, d->bytes, 1);
 }
 
 static void stream_lay_out(struct attn_stream_room *room,
@@ -53,7 +94,9 @@ static void stream_lay_out(struct attn_stream_room *room,
     room->tokens = attn_take(at, r->streams * r->tokens, sizeof(int32_t));
     room->order = attn_take(at, m->target_vocab, sizeof(int32_t));
     if (r->o->draft)
-        attn_draft_take(&room->draft, source_rows, r->tokens, at);
+        attn_draft_take(&room->draft, r, source_rows, at);
+    if (r->o->draft == ATTN_DRAFT_MODEL)
+        drafter_take(&room->draft, r, source_rows, at);
     room->logits = attn_take(at, 1 + room->draft.most,
                              m->target_vocab * (int64_t)sizeof(float));
     if (at->used < 0)
@@ -87,6 +130,23 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
     return attn_memory_bytes(&at);
 }
 
+static int drafter_open(struct attn_draft *d,
+                        const struct attn_stream_request *r,
+                        int64_t source_rows)
+{
+    const struct attn_search_options own = drafter_choice(r->o);
+    const struct attn_stream_request request = {
+        .model = r->o->drafter->model,
+        .bound = r->o->drafter->bound,
+        .o = &own,
+        .tokens = drafter_tokens(r),
+        .streams = 1,
+        .memory = d->memory,
+        .bytes = d->bytes,
+    };
+    return attn_stream_empty(d->by, &request, source_rows);
+}
+
 ATTN_API int attn_stream_empty(struct attn_stream *s,
                                const struct attn_stream_request *r,
                                int64_t source_rows)
@@ -108,6 +168,8 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
     s->bound = r->bound;
     s->o = *r->o;
     s->tokens = s->room->tokens;
+    if (s->room->draft.by)
+        return drafter_open(&s->room->draft, r, source_rows);
     return 0;
 }
 
@@ -144,7 +206,8 @@ static int stream_source(struct attn_stream *s, const int32_t *ids, int64_t n)
     b.start = start;
     b.ids = ids;
     attn_cache_bind(&r->cross, 0, &b);
-    if (s->o.draft && s->model->source_vocab == s->model->target_vocab) {
+    if (s->o.draft == ATTN_DRAFT_NGRAM
+        && s->model->source_vocab == s->model->target_vocab) {
         memcpy(r->draft.source, ids, (size_t)n * sizeof *ids);
         r->draft.source_n = n;
     }
@@ -195,6 +258,8 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
         wrong = stream_source(s, r->ids, r->n);
     else
         wrong = attn_stream_feed(s, r->ids, r->n);
+    if (wrong == 0 && source_rows > 0 && s->room->draft.by)
+        wrong = stream_source(s->room->draft.by, r->ids, r->n);
     if (wrong)
         s->room = NULL; /* closes the stream */
     return wrong;
@@ -259,6 +324,65 @@ static int64_t stream_forced(struct attn_stream *s, int64_t token)
     return token;
 }
 
+/* ---- proposals ---- */
+
+/* Cuts a stream to its first tokens. If an earlier page is needed again that
+ * was given back, none stays read. */
+static void drafter_cut(struct attn_stream *s, int64_t length)
+{
+    struct attn_cache *c = &s->room->self;
+    for (int64_t i = 0; i < c->groups; i++)
+        if (c->group[i].first[0] > attn_cache_first(&c->group[i].is, length))
+            length = 0;
+    attn_cache_cut(c, 0, length);
+    s->read = length;
+}
+
+/* Gives a stream the tokens of another. Those that both have stay read. */
+static void drafter_follow(struct attn_stream *to, const struct attn_stream *s)
+{
+    int64_t same = 0;
+    while (same < to->n && same < s->n && to->tokens[same] == s->tokens[same])
+        same++;
+    if (to->read > same)
+        drafter_cut(to, same);
+    memcpy(to->tokens + same, s->tokens + same,
+           (size_t)(s->n - same) * sizeof *s->tokens);
+    to->n = s->n;
+    to->lead = s->lead;
+    to->ended = 0;
+}
+
+static int64_t drafter_guess(struct attn_stream *s, int64_t most)
+{
+    struct attn_stream *by = s->room->draft.by;
+    int64_t n = 0;
+    if (s->n > by->room->width)
+        return 0;
+    if (s->model->kind == ATTN_ENCODER_DECODER
+        && by->room->source_rows != by->room->cross.length[0])
+        return 0; /* a restored state has no source to read */
+    drafter_follow(by, s);
+    while (n < most) {
+        const int64_t token = attn_stream_next(by);
+        if (token < 0)
+            break;
+        s->tokens[s->n + n] = (int32_t)token;
+        n++;
+    }
+    return n;
+}
+
+/* Writes proposals behind the tokens. Returns their number. */
+static int64_t stream_propose(struct attn_stream *s)
+{
+    const int64_t most = attn_draft_most(s);
+    if (most < 1)
+        return 0;
+    return s->o.draft == ATTN_DRAFT_MODEL ? drafter_guess(s, most)
+                                          : attn_draft_repeat(s, most);
+}
+
 /* Returns the logits of the last token, or NULL with *wrong. */
 static float *stream_logits(struct attn_stream *s, int *wrong)
 {
@@ -270,7 +394,7 @@ static float *stream_logits(struct attn_stream *s, int *wrong)
         s->read--;
         attn_cache_cut(&s->room->self, s->slot, s->read);
     }
-    *wrong = stream_read(s, s->n, attn_draft_propose(s));
+    *wrong = stream_read(s, s->n, stream_propose(s));
     return *wrong ? NULL : s->room->logits;
 }
 

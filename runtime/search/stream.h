@@ -33,16 +33,25 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
 
 /* Returns why a stream of this model can have no draft, or NULL. */
 ATTN_API const char *attn_draft_wrong(const struct attn_model *m);
-/* Takes memory for the drafts of streams. */
-ATTN_API void attn_draft_take(struct attn_draft *d, int64_t source_rows,
-                              int64_t tokens, struct attn_memory *at);
+/* Returns why a smaller model cannot propose tokens to a stream of this one, or
+ * NULL. */
+ATTN_API const char *attn_drafter_wrong(const struct attn_model *m,
+                                        const struct attn_drafter *by);
+/* Takes memory for the drafts of streams, but not for a drafter. */
+ATTN_API void attn_draft_take(struct attn_draft *d,
+                              const struct attn_stream_request *r,
+                              int64_t source_rows, struct attn_memory *at);
 /* Returns the logits of the stream's last token if it was read ahead as a
  * proposal, and adds its row to the slot. Otherwise returns NULL. */
 ATTN_API float *attn_draft_logits(struct attn_stream *s);
 /* Drops the rows that were read ahead. */
 ATTN_API void attn_draft_drop(struct attn_stream *s);
-/* Writes proposals behind the stream's tokens. Returns their number. */
-ATTN_API int64_t attn_draft_propose(struct attn_stream *s);
+/* Drops the rows that were read ahead. Returns how many tokens may be proposed
+ * now. */
+ATTN_API int64_t attn_draft_most(struct attn_stream *s);
+/* Writes behind the stream's tokens what followed the last ones where they came
+ * before, at most `most` tokens. Returns their number. */
+ATTN_API int64_t attn_draft_repeat(struct attn_stream *s, int64_t most);
 /* Records that a call has read the last token and n proposals, whose logits are
  * in the room, and removes the rows of the proposals from the slot. */
 ATTN_API void attn_draft_read(struct attn_stream *s, int64_t n);

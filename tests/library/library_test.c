@@ -149,6 +149,26 @@ static void expect_refused(attnc_handle *h, const char *const *options,
     assert_string_equal(a.text, "");
 }
 
+/* A model that guesses is opened with the other one, and changes no answer. */
+static void test_drafter(void **state)
+{
+    (void)state;
+    static const char draft[] = "--draft=models/g2p-en/g2p-en.yaml";
+    attnc_model *m = opened(letters, NULL, WORDS(draft));
+    attnc_handle *h = handle_of(m, NULL);
+    expect_answer(h, WORDS("--beam=1"), "HH EH L OW");
+    expect_answer(h, WORDS("--beam=1", "--draft=ngram"), "HH EH L OW");
+    expect_answer(h, NULL, "HH EH L OW"); /* a beam: the draft is not used */
+    attnc_handle_close(h);
+    attnc_close(m);
+    Heard heard = { 0 };
+    assert_int_equal(attnc_open(&m, letters, NULL, WORDS("--draft=none.yaml"),
+                                hear, &heard),
+                     ATTNC_IO);
+    assert_string_equal(heard.text, "none.yaml: cannot open: No such file or "
+                                    "directory");
+}
+
 static void test_generate(void **state)
 {
     attnc_model *m = opened(letters, NULL, NULL);
@@ -165,7 +185,7 @@ static void test_generate(void **state)
     expect_refused(h, WORDS("--beam=2", "--draft=ngram"), ATTNC_ERROR_OPTION,
                    "--draft is for a beam of 1: add --beam=1");
     expect_refused(h, WORDS("--draft=best"), ATTNC_ERROR_OPTION,
-                   "--draft takes ngram");
+                   "--draft=best is given when the model is opened");
     expect_refused(h, WORDS("--beam=0"), ATTNC_ERROR_OPTION,
                    "--beam 0 is out of range: 1 to 1024");
     expect_refused(h, WORDS("--beam=2", "--temperature=1"), ATTNC_ERROR_OPTION,
@@ -552,19 +572,13 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_nothing_to_tell),
-        cmocka_unit_test(test_generate),
-        cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_bad_rows),
-        cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_folder),
-        cmocka_unit_test(test_compile),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_nothing_to_tell),
+        cmocka_unit_test(test_drafter),  cmocka_unit_test(test_generate),
+        cmocka_unit_test(test_ids),      cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_rows),     cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_limits),   cmocka_unit_test(test_many),
+        cmocka_unit_test(test_bad_rows), cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_folder),   cmocka_unit_test(test_compile),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);

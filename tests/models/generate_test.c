@@ -272,7 +272,29 @@ static void test_draft(void **state)
         assert_string_equal(s.out, plain);
         assert_non_null(strstr(s.tail, " proposals taken"));
         assert_works(&s, "cmp $D/s $D/s.draft");
+        if (i % 3 == 1)
+            continue; /* a program has no other model */
+        assert_works(&s, arena_printf(a, "%s.draft --draft=$S", line));
+        assert_string_equal(s.out, plain);
+        assert_non_null(strstr(s.tail, " proposals taken"));
+        assert_works(&s, "cmp $D/s $D/s.draft");
     }
+}
+
+/* Tests that a draft of as many other tokens is refused. */
+static void test_other_vocabulary(void **state)
+{
+    (void)state;
+    Spawned s;
+    need_model();
+    if (model != g2p)
+        return; /* the other model has no file of lines */
+    assert_works(&s, "cp models/g2p-en/* $D && cd $D && sed -i s/^AA$/QQ/ "
+                     "phones.txt");
+    assert_int_equal(sh(&s, "$A run $S --prompt=attention "
+                            "--draft=$D/g2p-en.yaml"),
+                     3);
+    assert_non_null(strstr(s.tail, "its vocabulary has other tokens"));
 }
 
 /* ---- the example of the docs ---- */
@@ -357,6 +379,7 @@ int main(void)
         TEST(test_states),
         TEST(test_speed),
         TEST(test_draft),
+        TEST(test_other_vocabulary),
         TEST(test_example),
         cmocka_unit_test_setup_teardown(test_threads, use_phones, tear_down),
     };

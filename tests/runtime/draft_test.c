@@ -21,6 +21,8 @@ static int32_t random_below(uint64_t *state, int64_t n)
 
 typedef struct { /* the same streams with a draft and without */
     Lab plain, draft;
+    Fake small; /* the drafter's model */
+    struct attn_drafter by;
     struct attn_stream other[2]; /* forks in slot 1: plain, draft */
     int forked;
     int64_t calls[2];
@@ -61,6 +63,24 @@ static void pair_options(struct attn_search_options *o, uint64_t *s)
     o->sampling.seed = random_below(s, 1000);
 }
 
+/* Lets a model propose: the same one, or one that often chooses otherwise. */
+static void pair_drafter(Pair *p, uint32_t seed, uint64_t *s)
+{
+    const int64_t most[] = { Most, 2 * ATTN_PAGE, 30 };
+    fake_make(&p->small, p->plain.f.model.kind, 40,
+              seed + (random_below(s, 3) == 0));
+    p->small.model.source_vocab = p->plain.f.model.source_vocab;
+    p->small.habit = p->plain.f.habit;
+    p->small.nan_every = random_below(s, 5) ? 0 : 500;
+    p->small.model.max_target = most[random_below(s, 3)];
+    if (random_below(s, 4) == 0)
+        p->small.model.max_source = 100; /* shorter than some sources */
+    p->small.model.weights_bytes = 1;
+    p->by = (struct attn_drafter){ &p->small.model, &p->small };
+    p->draft.o.draft = ATTN_DRAFT_MODEL;
+    p->draft.o.drafter = &p->by;
+}
+
 static void pair_make(Pair *p, uint32_t seed, uint64_t *s)
 {
     const int64_t kind = seed % 2 ? ATTN_DECODER : ATTN_ENCODER_DECODER;
@@ -77,6 +97,8 @@ static void pair_make(Pair *p, uint32_t seed, uint64_t *s)
     p->plain.f.calls = &p->calls[0];
     p->draft.f.calls = &p->calls[1];
     p->draft.o.draft = ATTN_DRAFT_NGRAM;
+    if (seed % 4 > 1)
+        pair_drafter(p, seed, s);
     const int64_t n = 1 + random_below(s, 200);
     lab_open(&p->plain, n, 2);
     lab_open(&p->draft, n, 2);
@@ -119,7 +141,7 @@ static void pair_act(Pair *p, uint64_t *s)
 static void test_is_the_plain_stream(void **unused)
 {
     (void)unused;
-    int64_t calls[2] = { 0, 0 }, proposed = 0, taken = 0;
+    int64_t calls[2] = { 0, 0 }, proposed[3] = { 0 }, taken[3] = { 0 };
     Pair *p = malloc(sizeof *p);
     for (uint32_t seed = 0; seed < 160; seed++) {
         uint64_t s = seed;
@@ -130,17 +152,20 @@ static void test_is_the_plain_stream(void **unused)
         assert_true(d->taken <= d->proposed);
         assert_true(p->calls[1] <= p->calls[0]);
         assert_int_equal(p->plain.s.room->draft.proposed, 0);
-        proposed += d->proposed;
-        taken += d->taken;
+        proposed[p->draft.o.draft] += d->proposed;
+        taken[p->draft.o.draft] += d->taken;
         calls[0] += p->calls[0];
         calls[1] += p->calls[1];
         free(p->plain.memory);
         free(p->draft.memory);
     }
-    printf("%lld calls, %lld with a draft: %lld of %lld taken\n",
-           (long long)calls[0], (long long)calls[1], (long long)taken,
-           (long long)proposed);
-    assert_true(taken > 1000 && taken < proposed - 1000);
+    printf("%lld calls, %lld with a draft\n", (long long)calls[0],
+           (long long)calls[1]);
+    for (int i = ATTN_DRAFT_NGRAM; i <= ATTN_DRAFT_MODEL; i++) {
+        printf("draft %d: %lld of %lld taken\n", i, (long long)taken[i],
+               (long long)proposed[i]);
+        assert_true(taken[i] > 500 && taken[i] < proposed[i] - 500);
+    }
     free(p);
 }
 
@@ -252,9 +277,35 @@ static void test_refuses(void **unused)
     l.o.draft = -1;
     assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 0, 9, 1),
                      ATTN_ERROR_OPTION);
-    l.o.draft = 2;
+    l.o.draft = 3;
     assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 0, 9, 1),
                      ATTN_ERROR_OPTION);
+}
+
+static void test_refuses_drafters(void **unused)
+{
+    (void)unused;
+    Lab l;
+    Fake small;
+    struct attn_drafter by = { NULL, &small };
+    lab_make(&l, ATTN_ENCODER_DECODER, 1);
+    fake_make(&small, ATTN_ENCODER_DECODER, 40, 2);
+    l.o.draft = ATTN_DRAFT_MODEL;
+    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 9, 9, 1),
+                     ATTN_ERROR_NULL);
+    l.o.drafter = &by;
+    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 9, 9, 1),
+                     ATTN_ERROR_NULL);
+    by.model = &small.model;
+    assert_true(attn_stream_bytes(&l.f.model, &l.o, 9, 9, 1) > 0);
+    small.model.source_vocab++;
+    assert_non_null(strstr(attn_drafter_wrong(&l.f.model, &by), "its source"));
+    small.model.target_vocab++;
+    assert_non_null(strstr(attn_drafter_wrong(&l.f.model, &by), "number of"));
+    small.model.kind = ATTN_DECODER;
+    assert_non_null(strstr(attn_drafter_wrong(&l.f.model, &by), "kind"));
+    assert_int_equal(attn_stream_bytes(&l.f.model, &l.o, 9, 9, 1),
+                     ATTN_ERROR_KIND);
 }
 
 int main(void)
@@ -265,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_refuses_drafters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,9 +192,9 @@ static void check_sizes(const char *path)
 }
 
 /* Checks that an answer with a draft is the one without. */
-static void check_draft(const char *path)
+static void check_draft(const char *path, const struct attn_open_options *with)
 {
-    const struct attn_open_options o = { .draft = ATTN_DRAFT_NGRAM };
+    const struct attn_open_options o = *with;
     struct attn_handle *h = m_open(path, &o);
     struct attn_search_options greedy;
     struct taken t = { .most = -1 };
@@ -204,6 +204,17 @@ static void check_draft(const char *path)
     HOLDS(m_generate(h, word, &greedy, take, &t) == 7);
     HOLDS(t.n == (int64_t)strlen(answer) && !memcmp(t.text, answer, 17));
     m_close(h);
+}
+
+/* Checks that an answer for which another handle proposes is the same. */
+static void check_drafter(const char *path)
+{
+    struct attn_handle *small = m_open(path, NULL);
+    struct attn_drafter by = { 0 };
+    HOLDS(m_drafter(small, &by) == 0);
+    check_draft(path, &(struct attn_open_options){ .draft = ATTN_DRAFT_MODEL,
+                                                   .drafter = &by });
+    m_close(small);
 }
 
 /* Checks that threads give the same bits, also without the hash. */
@@ -232,7 +243,8 @@ int main(int argc, char **argv)
     check_room(path);
     check_stop(path);
     check_sizes(path);
-    check_draft(path);
+    check_draft(path, &(struct attn_open_options){ .draft = ATTN_DRAFT_NGRAM });
+    check_drafter(path);
     check_threads(path);
     HOLDS(freed == allocated + (THREADS > 1)); /* the pool, by another */
     return failed;

@@ -67,7 +67,7 @@ static const int32_t ids[] = { 3, 4, 5, 3, 4 }, start[] = { 0, 2, 5 };
     OPTION(ATTN_ERROR_OPTION, f, o.sampling.min_p = NAN, __VA_ARGS__);        \
     OPTION(ATTN_ERROR_OPTION, f, o.sampling.top_k = -1, __VA_ARGS__);         \
     OPTION(ATTN_ERROR_OPTION, f, o.draft = -1, __VA_ARGS__);                  \
-    OPTION(ATTN_ERROR_OPTION, f, o.draft = 2, __VA_ARGS__);                   \
+    OPTION(ATTN_ERROR_OPTION, f, o.draft = 3, __VA_ARGS__);                   \
     OPTION(ATTN_ERROR_OPTION, f, o.process.min_length = -1, __VA_ARGS__);     \
     OPTION(ATTN_ERROR_OPTION, f, o.process.min_total = -1, __VA_ARGS__);      \
     OPTION(ATTN_ERROR_OPTION, f, o.process.no_repeat_ngram = -1,              \

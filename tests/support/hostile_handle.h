@@ -50,6 +50,7 @@ static void check_options(void)
     REFUSES(o.beam = 1 << 20, "beam");
     REFUSES(o.draft = -1, "draft");
     REFUSES(o.draft = 2, "draft");
+    REFUSES(o.draft = 3, "draft");
     REFUSES(o.max_text = -1, "max_text");
     REFUSES(o.max_text = INT64_MAX, "max_text");
     REFUSES(o.parallel = &no_run, "parallel");
@@ -261,6 +262,10 @@ static void check_ids(int32_t *ids, int64_t most)
     double x;
     check_request_options();
     check_requests(ids, most);
+    struct attn_drafter by;
+    CALL(ATTN_ERROR_NULL, drafter, NULL, &by);
+    SAYS(ATTN_ERROR_NULL, drafter, NULL);
+    SAYS(0, drafter, &by);
     CALL(ATTN_ERROR_NULL, generate_ids, NULL, ids, 2, NULL, take_id, NULL);
     SAYS(ATTN_ERROR_NULL, generate_ids, NULL, 2, NULL, take_id, NULL);
     SAYS(ATTN_ERROR_NULL, generate_ids, ids, 2, NULL, NULL, NULL);

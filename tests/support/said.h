@@ -90,8 +90,10 @@ static const char *say_stream(Arena *a, const Engine *e, const int32_t *ids,
     struct attn_model large = *e->backend.model;
     large.weights_bytes = 1 << 30;
     const struct attn_model *m = draft ? &large : e->backend.model;
+    const struct attn_drafter own = { e->backend.model, e->bound };
     struct attn_search_options o = options_of(e, 1);
     o.draft = draft;
+    o.drafter = &own;
     *size = 0;
     const int64_t source = m->kind == ATTN_DECODER ? 0 : n;
     const int64_t tokens = attn_min(Tokens, m->max_target + 1);
@@ -119,22 +121,24 @@ static const char *say_stream(Arena *a, const Engine *e, const int32_t *ids,
     return say_state(a, &s, size);
 }
 
-/* Generates with a draft and without. Both have the same tokens and state. */
+/* Generates with drafts, of which one is made by the model itself, and without.
+ * All have the same tokens and state. */
 static void say_streams(Arena *a, const Engine *e, const int32_t *ids,
                         int64_t n, Said *said)
 {
-    int32_t drafted[Tokens] = { 0 };
     int64_t size, other;
     const char *state = say_stream(a, e, ids, n, ATTN_DRAFT_NONE, said->stream,
                                    &size);
     if (attn_draft_wrong(e->backend.model))
         return;
-    const char *also = say_stream(a, e, ids, n, ATTN_DRAFT_NGRAM, drafted,
-                                  &other);
-    assert_memory_equal(drafted, said->stream, sizeof drafted);
-    assert_int_equal(size, other);
-    if (state)
-        assert_memory_equal(also, state, (size_t)size);
+    for (int draft = ATTN_DRAFT_NGRAM; draft <= ATTN_DRAFT_MODEL; draft++) {
+        int32_t drafted[Tokens] = { 0 };
+        const char *also = say_stream(a, e, ids, n, draft, drafted, &other);
+        assert_memory_equal(drafted, said->stream, sizeof drafted);
+        assert_int_equal(size, other);
+        if (state)
+            assert_memory_equal(also, state, (size_t)size);
+    }
 }
 
 static void say_scores(Arena *a, const Engine *e, const int32_t *ids, int64_t n,

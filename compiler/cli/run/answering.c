@@ -56,6 +56,15 @@ void state_put(struct program *p, const char *state, int64_t bytes)
         program_fail(p, why.code, "%s", why.text);
 }
 
+/* ---- draft ---- */
+const struct attn_drafter *program_drafter(struct program *p)
+{
+    struct answering *w = p->of;
+    p->status = engine_open_drafter(&w->small, &w->e, p->set.draft,
+                                    &w->drafter);
+    return &w->drafter;
+}
+
 /* ---- model ---- */
 void answering_begin(struct answering *w, bool ids, bool json)
 {
@@ -134,6 +143,8 @@ int answering_close(struct answering *w, int code)
     if (w->text)
         fclose(w->text);
     free(w->at);
+    if (w->small.arena)
+        engine_close(&w->small);
     engine_close(&w->e);
     return code ? code : w->p.status;
 }

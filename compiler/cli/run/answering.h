@@ -20,6 +20,8 @@ struct answering {
     struct attn_task task[3]; /* by number of the task */
     File state;               /* file of --load-state */
     File grammar;             /* file of --grammar */
+    Engine small;             /* the model of --draft */
+    struct attn_drafter drafter;
     /* JSON output */
     Buffer object;                     /* JSON object that is being written */
     char why[PROGRAM_PARTS][ATTN_WHY]; /* why[i]: error in part i */
@@ -82,6 +84,8 @@ void rows_answers(struct program *p);
 #define program_warn(p, ...) ((void)(p), warning_at((Pos){ 0 }, __VA_ARGS__))
 void program_refuse(struct program *p, int64_t line);
 const char *program_map(struct program *p, const char *path, int64_t *bytes);
+/* Opens the model of --draft. After a message, p->status is not 0. */
+const struct attn_drafter *program_drafter(struct program *p);
 void state_put(struct program *p, const char *state, int64_t bytes);
 /* Returns true if the call for the parts so far needs so much memory, such as
  * for logits of all rows, that no other part is added. */
