@@ -41,8 +41,9 @@ static void check(const char *spec, const char *set, const char *more)
 
 /* A decoder of two layers; a layer has these fields too. */
 #define DECODER(layer)                                                        \
-    "attnc: 1\nname: m\nkind: decoder\nd_model: 32\nh: 4\nh_kv: 2\nd_ff: 48\n"  \
-    "N: 2\nmax_len: 200\nvocab: {size: 40, tokens: {start: 1, end: 2}}\n"       \
+    "attnc: 1\nname: m\nkind: decoder\nd_model: 32\nh: 4\nh_kv: 2\n"           \
+    "d_ff: 48\nN: 2\nmax_len: 200\n"                                          \
+    "vocab: {size: 40, tokens: {start: 1, end: 2}}\n"                          \
     "positions: {type: rotary, base: 10000}\n" layer
 
 static void check_decoder(const char *text)
