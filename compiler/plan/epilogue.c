@@ -32,6 +32,8 @@ const char *epilogue_suffix(Arena *a, Epilogue ep)
     if (ep.arithmetic != ArithmeticF32)
         buffer_printf(&s, "%s%s", arithmetic_suffix[ep.arithmetic],
                       ep.wide ? "_wide" : "");
+    else if (ep.wide)
+        buffer_printf(&s, "_float");
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         if (ep.parts & suffixes[i].part)
             buffer_printf(&s, "%s%s", suffixes[i].suffix,

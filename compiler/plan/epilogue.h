@@ -28,7 +28,8 @@ typedef struct {
     Activation act; /* the activation, if EpAct is set */
     Dtype dtype;    /* format of the weights */
     Arithmetic arithmetic;
-    bool wide; /* widens int8 weights and rows to 16 bits */
+    bool wide; /* int8 weights are copied to 16 bits, rows too; or, with rows of
+                * floats, to f32 */
 } Epilogue;
 /* Returns e.g. "_bf16_bias_relu_residual" or "_int8_dot_wide", or "" if no part
  * has a name. */

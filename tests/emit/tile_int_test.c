@@ -25,6 +25,7 @@ enum {
     PanelBytes = 16 * Stored + 128,
     WideRow = 4 * Stored + 64,
     WidePanel = 32 * Stored + 128,
+    FloatPanel = 64 * Stored + 64,
     Full = EpBias | EpAct | EpResidual
 };
 
@@ -36,7 +37,7 @@ static const TileKey forms[] = {
     { .mr = 3, .nr = 16, .epilogue = EpAny },
     { .mr = 5, .nr = 32, .epilogue = EpBias | EpResidual },
 };
-enum { Forms = sizeof forms / sizeof *forms, Tiles = Forms * 11 };
+enum { Forms = sizeof forms / sizeof *forms, Tiles = Forms * 12 };
 static TileKey tiles[Tiles];
 
 static const LabWay ways[] = {
@@ -79,6 +80,8 @@ static const char *const kernels[] = {
 static const char *const wide_kernels[] = { "widen_int8", "widen_int4",
                                             "widen_int4g64", "widen_rows",
                                             NULL };
+static const char *const float_kernels[] = { "float_int8", "float_int4",
+                                             "float_int4g64", NULL };
 typedef void Activate(float *, int64_t, const float *, int64_t, int64_t,
                       int64_t);
 
@@ -234,11 +237,28 @@ static void widen_bytes(Arithmetic a, int64_t k)
     }
 }
 
+/* ---- in f32 ---- */
+
+static _Alignas(64) float float_panels[Wide / 16 * FloatPanel / 4];
+
+static void float_panels_of(Dtype d, int64_t k)
+{
+    for (int64_t n = 0; n < Wide; n++) {
+        float *panel = float_panels + n / 16 * (64 * k + 64) / 4;
+        for (int64_t i = 0; i < k; i++)
+            panel[i * 16 + n % 16] = (float)weight[n][i];
+        memcpy(panel + k * 16, panels + (n / 16 + 1) * panel_bytes(d, k) - 128,
+               64);
+    }
+}
+
 static void fill_both(TileKey key, int64_t k, Fullness full, Fullness rows)
 {
     fill_panels(key.dtype, k, full);
     fill_rows(key.arithmetic, k, rows);
-    if (key.wide) {
+    if (key.wide && key.arithmetic == ArithmeticF32) {
+        float_panels_of(key.dtype, k);
+    } else if (key.wide) {
         widen_panels(key.dtype, k);
         widen_bytes(key.arithmetic, k);
     }
@@ -309,8 +329,12 @@ static void call_tile(const Lab *l, TileKey key, int parts, Activation act,
         of_floats  ? Stored
         : key.wide ? WideRow
                    : RowBytes,
-        (int64_t)(key.wide ? wide_panels : panels),
-        key.wide ? wide_panel_bytes(k) : panel_bytes(key.dtype, k),
+        !key.wide   ? (int64_t)panels
+        : of_floats ? (int64_t)float_panels
+                    : (int64_t)wide_panels,
+        !key.wide   ? panel_bytes(key.dtype, k)
+        : of_floats ? 64 * k + 64
+                    : wide_panel_bytes(k),
         k,
         (int64_t)c,
         C,
@@ -332,7 +356,7 @@ static void run_tile(const Lab *l, TileKey key, int parts, Activation act,
     key.prebuilt = !l->object;
     if (key.arithmetic == ArithmeticF32 && !l->target.fma)
         return;
-    if (key.wide && !target_widens(&l->target))
+    if (key.wide && !copies_have_tiles(&l->target, key.arithmetic))
         return;
     expect(l, key, parts, act, k);
     lab_guard(c, (High + 1) * C);
@@ -388,7 +412,7 @@ static void each_pair(void (*run)(TileKey))
     for (int d = DtypeInt8; d <= DtypeInt4g64; d++)
         for (int a = ArithmeticF32; a <= ArithmeticInt15; a++)
             run((TileKey){ .dtype = (Dtype)d, .arithmetic = (Arithmetic)a });
-    for (int a = ArithmeticInt8; a <= ArithmeticInt15; a++)
+    for (int a = ArithmeticF32; a <= ArithmeticInt15; a++)
         run((TileKey){
             .dtype = DtypeInt8, .arithmetic = (Arithmetic)a, .wide = true });
 }
@@ -519,6 +543,29 @@ static void test_widen(void **state)
     assert_true(widened > 0);
 }
 
+/* Tests copies in f32. */
+static void test_floats(void **state)
+{
+    (void)state;
+    typedef void Panel(void *, const uint8_t *, int64_t);
+    static _Alignas(64) uint8_t panel[FloatPanel + 1];
+    for (int at = 0; at < 3 * Depths; at++) {
+        const Dtype d = (Dtype)(DtypeInt8 + at % 3);
+        const int64_t k = depths[at / 3], all = 64 * k + 64;
+        fill_panels(d, k, (Fullness)(at / 3 % Numbers));
+        float_panels_of(d, k);
+        for (int i = 0; i < n_labs; i++) {
+            if (lab[i].target.width == 1)
+                continue;
+            panel[all] = 77;
+            ((Panel *)lab_function(&lab[i], float_kernels[at % 3]))(panel,
+                                                                    panels, k);
+            assert_memory_equal(panel, float_panels, (size_t)all);
+            assert_int_equal(panel[all], 77);
+        }
+    }
+}
+
 static int n_tiles;
 
 static void add_forms(TileKey pair)
@@ -536,13 +583,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_emitted), cmocka_unit_test(test_prebuilt),
         cmocka_unit_test(test_look_up), cmocka_unit_test(test_unpack),
-        cmocka_unit_test(test_widen),
+        cmocka_unit_test(test_widen),   cmocka_unit_test(test_floats),
     };
     lab_fill(bias, C, FillUniform);
     lab_fill(residual, High * C, FillUniform);
     each_pair(add_forms);
     lab_way = ways;
     lab_wide = wide_kernels;
+    lab_vector = float_kernels;
     lab_of.kernels = kernels;
     lab_of.tiles = tiles;
     lab_of.n_tiles = n_tiles;

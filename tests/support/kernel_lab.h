@@ -27,6 +27,7 @@ static int n_labs;
 static Arena *lab_arena;
 static const char *lab_level = "-O1"; /* of optimisation */
 static const char *const *lab_wide;   /* kernels of targets that widen */
+static const char *const *lab_vector; /* kernels of targets with vectors */
 
 typedef struct {
     const char *cc; /* NULL: prebuilt */
@@ -85,9 +86,11 @@ static const char *lab_text(Arena *a, const Target *t,
         use_kernel(k, kernels[i]);
     for (int i = 0; lab_wide && lab_wide[i] && target_widens(t); i++)
         use_kernel(k, lab_wide[i]);
+    for (int i = 0; lab_vector && lab_vector[i] && t->width > 1; i++)
+        use_kernel(k, lab_vector[i]);
     for (int i = 0; i < n_tiles; i++) {
         tiles[i].width = t->width;
-        if (!tiles[i].wide || target_widens(t))
+        if (!tiles[i].wide || copies_have_tiles(t, tiles[i].arithmetic))
             use_tile(k, tiles[i]);
     }
     emit_kernels(k, e);

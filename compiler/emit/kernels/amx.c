@@ -365,7 +365,7 @@ INLINE void amx_product(const struct shape *s, amx_block *multiply,
 
 //: prebuilt_amx when: amx needs: amx_block
 /* The blocks of each kind. */
-static amx_block *const amx_blocks[38];
+static amx_block *const amx_blocks[39];
 
 //: kernel product_by_amx when: amx needs: amx_product prebuilt_amx
 /* Computes what product() computes, for many rows. */

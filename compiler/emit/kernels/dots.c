@@ -100,6 +100,70 @@ INLINE v v_number4(const uint8_t *p, int64_t i, v step, v base)
     return v_fma((v)((n & 0x780000) | 0x3f800000), step, base);
 }
 
+//: float_line needs: UNROLLED v_store
+/* Writes n numbers of each column, as floats, one after the other. */
+typedef v panel_number(const uint8_t *line, int64_t i, v step, v base);
+INLINE void float_line(float *y, int64_t n, panel_number *number,
+                       const uint8_t *line, v step, v base)
+{
+    UNROLLED
+    for (int64_t i = 0; i < n; i++)
+        v_store(y + i * 16, number(line, i, step, base));
+}
+
+//: kernel float_int8 needs: float_line v_number8 copy_bytes
+/* Copies a panel of int8 as floats, in the order of f32, then its scales. */
+static void float_int8(int8_t *to, const void *panel, int64_t k)
+{
+    const uint8_t *p = (const uint8_t *)panel;
+    const v none = {0};
+    float *y = (float *)to;
+    for (int64_t c = 0; c < 16; c += W) {
+        for (int64_t i = 0; i + 4 <= k; i += 4)
+            float_line(y + i * 16 + c, 4, v_number8, p + i * 16 + c * 4, none,
+                       none);
+        float_line(y + k / 4 * 64 + c, k % 4, v_number8,
+                   p + k / 4 * 64 + c * 4, none, none);
+    }
+    copy_bytes(y + k * 16, p + (k + 63) / 64 * 1024, 64);
+}
+
+//: float_groups needs: float_line v_number4 copy_bytes int4_line int4_steps
+/* Copies a panel of int4 as floats, which are whole numbers. */
+INLINE void float_group(float *y, int64_t n, const uint8_t *line,
+                        const uint8_t *steps)
+{
+    for (int64_t c = 0; c < 16; c += W) {
+        const v step = v_step4(steps + c), base = v_base4(steps + c);
+        for (int64_t i = 0; i + 8 <= n; i += 8)
+            float_line(y + i * 16 + c, 8, v_number4, line + i * 8 + c * 4, step,
+                       base);
+        float_line(y + n / 8 * 128 + c, n % 8, v_number4,
+                   line + n / 8 * 64 + c * 4, step, base);
+    }
+}
+
+static void float_groups(float *y, const uint8_t *panel, int64_t k,
+                         int64_t shared)
+{
+    for (int64_t g = 0; g < k; g += 32)
+        float_group(y + g * 16, k - g < 32 ? k - g : 32,
+                    int4_line(panel, g, shared), int4_steps(panel, g, shared));
+    copy_bytes(y + k * 16, panel + int4_bytes(k, shared), 64);
+}
+
+//: kernel float_int4 needs: float_groups
+static void float_int4(int8_t *to, const void *panel, int64_t k)
+{
+    float_groups((float *)to, (const uint8_t *)panel, k, 32);
+}
+
+//: kernel float_int4g64 needs: float_groups
+static void float_int4g64(int8_t *to, const void *panel, int64_t k)
+{
+    float_groups((float *)to, (const uint8_t *)panel, k, 64);
+}
+
 //: v_halves needs: v
 typedef uint16_t v_halves __attribute__((vector_size(4 * W)));
 

@@ -89,6 +89,17 @@ INLINE void int8_products(tile_sums sum, int mr, int nr, int does,
     scale_sums(sum, mr, nr, b + (of->k + 63) / 64 * 1024, of->ldb);
 }
 
+//: int8_floats needs: f32_products scale_sums
+/* Multiplies by a copy of float_int8() or another of these. */
+INLINE void int8_floats(tile_sums sum, int mr, int nr, int does,
+                        const struct tile_operands *of)
+{
+    const struct tile_operands floats = {
+        of->a, of->lda, of->b, of->ldb / 4, of->k, of->next, of->ahead / 4};
+    f32_products(sum, mr, nr, does, &floats);
+    scale_sums(sum, mr, nr, (const uint8_t *)of->b + of->k * 64, of->ldb);
+}
+
 //: group_products needs: number_lines scale_sums v_number4 int4_line
 /* Multiplies by int4 weights, of which `shared` have one step and offset. */
 INLINE void group_products(tile_sums sum, int mr, int nr, int does,

@@ -33,7 +33,7 @@ typedef void tile(const void *a, int64_t lda, const void *b, int64_t ldb,
 //: prebuilt_tiles needs: tile
 /* The tiles of each kind, and those that add to C. A kind is an arithmetic and
  * a dtype; the wide ones are last. */
-static tile *const *const tiles[38][2][4];
+static tile *const *const tiles[39][2][4];
 
 //: TILE_OF_TILES needs: prebuilt_tiles
 /* Divides a tile whose sums do not fit registers into others of its kind. The

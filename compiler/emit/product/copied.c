@@ -33,6 +33,29 @@ static bool widen(const Gen *g, Product *c, Tiling *t)
     return true;
 }
 
+/* Chooses a copy in floats for rows of floats, because widening in every tile
+ * would take a third of its time. The tile is that of f32 weights, but narrower
+ * and taller if its panels are too long. Sums of ranks are not scaled, which
+ * these tiles always do. */
+static bool copy_floats(const Gen *g, Product *c, Tiling *t)
+{
+    const TaskKey f32 = { .kind = TaskMatmul };
+    const int64_t column = (c->k + 1)
+                         * (int64_t)sizeof(float); /* and a scale */
+    if (c->ep.arithmetic != ArithmeticF32 || c->ep.parts & EpSum
+        || g->p->target.width == 1 || ATTN_PANEL * column > CopyBytes)
+        return false;
+    *t = tiling_with_defaults(&g->p->target, &f32, c->k, (Tiling){ 0 });
+    t->prefetch = 1; /* the copies are in a near cache */
+    while (t->nr * column > CopyBytes) {
+        t->nr -= ATTN_PANEL;
+        t->mr = g->p->target.tall_mr;
+    }
+    c->ep.wide = true;
+    c->column = column;
+    return true;
+}
+
 bool copied_product(const Gen *g, const Product *p, Product *copied, Tiling *t)
 {
     const int64_t column = panel_column(DtypeInt8, p->k);
@@ -44,6 +67,8 @@ bool copied_product(const Gen *g, const Product *p, Product *copied, Tiling *t)
     copied->ep.dtype = DtypeInt8;
     copied->column = column;
     copied->from = p->ep.dtype;
+    if (copy_floats(g, copied, t))
+        return true;
     if (widen(g, copied, t))
         return true;
     while (t->nr * column > CopyBytes)

@@ -157,21 +157,21 @@ static void emit_copied(Gen *g, const Nests *n)
     Shape s = shape_of_nests(n);
     let(e, "bytes", "%lld",
         (long long)(c->t->nr * c->column + c->rows * c->line));
-    put(e, c->ep.wide ? "/* Computes the product below for many rows: widens "
-                        "panels and rows once. */\n"
-                      : "/* Computes the product below for many rows: unpacks "
-                        "each panel once. */\n");
+    put(e, c->rows ? "/* Computes the product below for many rows: widens "
+                     "panels and rows once. */\n"
+                   : "/* Computes the product below for many rows: unpacks "
+                     "each panel once. */\n");
     matmul_prototype(g, arena_printf(g->a, "copied%s", n->shape), 0, n->p.ep,
                      false);
     put(e, "{\n");
     s.copied = put_copied_shape(g, "copied", c);
     put_shape(g, "s", &s);
     put_tables(g, "of", c->t, widths_of(c),
-               heights_for(c->t, c->ep.wide ? 1 : c->least), c->ep);
+               heights_for(c->t, c->rows ? 1 : c->least), c->ep);
     put(e, "_Alignas(64) int8_t copy[$bytes];\n"
            "\n");
-    put_nest(g, c->ep.wide ? "widened_product" : "copied_product",
-             "&s, of, copy", &n->p);
+    put_nest(g, c->rows ? "widened_product" : "copied_product", "&s, of, copy",
+             &n->p);
     put(e, "}\n\n");
     emit_reset(e, mark);
 }

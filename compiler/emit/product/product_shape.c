@@ -69,7 +69,9 @@ void put_shape(Gen *g, const char *name, const Shape *s)
 const char *put_copied_shape(Gen *g, const char *name, const Product *c)
 {
     const char *copy = arena_printf(g->a, "%s_%s",
-                                    c->ep.wide ? "widen" : "unpack",
+                                    !c->ep.wide ? "unpack"
+                                    : c->rows   ? "widen"
+                                                : "float",
                                     dtype_word[c->from]);
     put_shape(g, name,
               &(Shape){ .tiles = c->t,

@@ -13,7 +13,7 @@ _Static_assert(WaitingRows == 6,
                "kernels/products.c has waiting_tiles of so many");
 _Static_assert(FewIntegerRows == 4, "kernels/vector_tiles.c has so many");
 _Static_assert(ActNone == 0 && ActRelu == 1, "kernels/vector_tiles.c has Relu");
-_Static_assert(PrebuiltKinds == 38,
+_Static_assert(PrebuiltKinds == 39,
                "kernels/products.c has `tiles` of so many");
 
 static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
@@ -23,8 +23,7 @@ static TileKey prebuilt_tile(const Target *t, int kind, bool adds, int mr,
     return (TileKey){ .mr = mr,
                       .nr = panels * ATTN_PANEL,
                       .dtype = wide ? DtypeInt8 : (Dtype)(kind % Dtypes),
-                      .arithmetic = (Arithmetic)(wide ? ArithmeticInt8 + kind
-                                                            - WideKinds
+                      .arithmetic = (Arithmetic)(wide ? kind - WideKinds
                                                       : kind / (int)Dtypes),
                       .epilogue = adds ? EpAccumulate | EpPrefetch : EpAny,
                       .wide = wide,
@@ -55,7 +54,7 @@ static bool is_amx(const Target *t, Arithmetic a)
 static bool is_tile(const Target *t, int kind, bool adds)
 {
     if (kind >= WideKinds)
-        return !adds && target_widens(t);
+        return !adds && copies_have_tiles(t, (Arithmetic)(kind - WideKinds));
     const Dtype d = (Dtype)(kind % Dtypes);
     return arithmetic_reads((Arithmetic)(kind / (int)Dtypes), d)
         && !(adds && dtype_is_integer(d));
@@ -176,7 +175,7 @@ static void emit_amx_blocks(Arena *a, Emit *e, const Target *t)
                                tile_name(a, prebuilt_amx(t, by)));
     }
     if (*all)
-        put_items(e, "static amx_block *const amx_blocks[38] = ",
+        put_items(e, "static amx_block *const amx_blocks[39] = ",
                   all + (sizeof ", " - 1), ";");
 }
 
@@ -207,7 +206,7 @@ static void emit_tile_tables(Arena *a, Emit *e, const Target *t)
                                        adds, panels - 1,
                                        emit_tile_rows(a, e, t, kind, adds,
                                                       panels));
-    put_items(e, "static tile *const *const tiles[38][2][4] = ",
+    put_items(e, "static tile *const *const tiles[39][2][4] = ",
               all + (sizeof ", " - 1), ";");
 }
 

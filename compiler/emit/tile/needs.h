@@ -21,7 +21,8 @@ typedef struct {
     Arithmetic arithmetic;
     int epilogue;   /* EpBias etc. */
     Activation act; /* if EpAct is set */
-    bool wide;      /* multiplies by 16-bit copies of int8 */
+    bool wide;      /* multiplies by copies of int8: 16 bits, or for rows of
+                     * floats f32 */
     bool groups;    /* int4: multiplies the sum of a group by its step;
                        set by use_tile() */
     bool apart;     /* panels of C, bias and residual are ldp apart, not 16 */
@@ -122,8 +123,10 @@ bool tile_groups(TileKey k);
 /* True if a prebuilt tile has more sums than registers. It then calls smaller
  * tiles of at most *rows x *columns. */
 bool tile_of_tiles(TileKey k, int *rows, int *columns);
+/* True if targets have tiles that multiply by copies (`wide`). */
+bool copies_have_tiles(const Target *t, Arithmetic a);
 /* Kinds index the prebuilt tiles of kernels/products.c. */
-enum { WideKinds = Arithmetics * (int)Dtypes, PrebuiltKinds = WideKinds + 2 };
+enum { WideKinds = Arithmetics * (int)Dtypes, PrebuiltKinds = WideKinds + 3 };
 int prebuilt_kind(Dtype d, Arithmetic a, bool wide);
 
 /* ---- needs.c ---- */

@@ -81,10 +81,14 @@ const char *tile_arguments(Arena *a, TileKey k,
     return s;
 }
 
+bool copies_have_tiles(const Target *t, Arithmetic a)
+{
+    return a == ArithmeticF32 ? t->width > 1 : target_widens(t);
+}
+
 int prebuilt_kind(Dtype d, Arithmetic a, bool wide)
 {
-    return wide ? WideKinds + (int)(a - ArithmeticInt8)
-                : (int)a * (int)Dtypes + (int)d;
+    return wide ? WideKinds + (int)a : (int)a * (int)Dtypes + (int)d;
 }
 
 /* Returns the sums that a tile keeps in registers for each number of C. */
@@ -165,7 +169,7 @@ const char *tile_products(Arena *a, TileKey k)
     if (k.epilogue & (EpPowers | EpRescale))
         return k.epilogue & EpPowers ? "score_products" : "value_products";
     if (k.wide)
-        return "wide_dots";
+        return k.arithmetic == ArithmeticF32 ? "int8_floats" : "wide_dots";
     if (k.amx)
         return k.arithmetic == ArithmeticBf16Amx ? "amx_bf16"
              : k.arithmetic == ArithmeticBf16x3  ? "amx_bf16x3"
