@@ -3006,6 +3006,8 @@ ATTN_API int attn_prefix_comes(const struct attn_queue *q, int64_t i,
 
 /* ---- stream.c ---- */
 
+/* True if attn_stream_next() returned an error, and neither END nor FULL. */
+ATTN_API int attn_stream_failed(int64_t token);
 struct attn_stream_request { /* arguments for opening a stream */
     const struct attn_model *model;
     const void *bound;
@@ -6643,6 +6645,9 @@ ATTN_API const char *attn_drafter_wrong(const struct attn_model *m,
         return "it has another number of tokens";
     if (m->kind == ATTN_ENCODER_DECODER && d->source_vocab != m->source_vocab)
         return "its source has another number of tokens";
+    if (d->fixed_source > 0 || d->fixed_target > 0 || d->fixed_keys > 0
+        || d->fixed_batch > 0 || d->fixed_ranks != m->fixed_ranks)
+        return "it is compiled for a fixed number of rows, sequences or ranks";
     return attn_draft_wrong(d);
 }
 
@@ -6907,17 +6912,18 @@ static int64_t drafter_tokens(const struct attn_stream_request *r)
     return attn_min(r->tokens, r->o->drafter->model->max_target + 1);
 }
 
-/* Takes memory for the drafter's stream. If the source has too many rows for
- * it, the stream has no draft. */
+/* Takes memory for the drafter's stream, also if the source has too many rows
+ * for it, so that longer sources never need less memory. */
 static void drafter_take(struct attn_draft *d,
                          const struct attn_stream_request *r,
                          int64_t source_rows, struct attn_memory *at)
 {
     const struct attn_search_options own = drafter_choice(r->o);
-    d->bytes = attn_stream_bytes(r->o->drafter->model, &own, source_rows,
+    const struct attn_model *m = r->o->drafter->model;
+    d->bytes = attn_stream_bytes(m, &own, attn_min(source_rows, m->max_source),
                                  drafter_tokens(r), 1);
-    if (d->bytes < 0) { /* the source is too long for it */
-        d->most = 0;
+    if (d->bytes < 0) {
+        at->used = -1;
         return;
     }
     d->by = attn_take(at, 1, sizeof *d->by);
@@ -6981,10 +6987,21 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
     return attn_memory_bytes(&at);
 }
 
+/* Ends the proposals of a drafter for good. */
+static void drafter_drop(struct attn_draft *d)
+{
+    d->by = NULL;
+    d->most = 0;
+}
+
 static int drafter_open(struct attn_draft *d,
                         const struct attn_stream_request *r,
                         int64_t source_rows)
 {
+    if (source_rows > r->o->drafter->model->max_source) {
+        drafter_drop(d);
+        return 0;
+    }
     const struct attn_search_options own = drafter_choice(r->o);
     const struct attn_stream_request request = {
         .model = r->o->drafter->model,
@@ -7111,8 +7128,9 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
         wrong = stream_source(s, r->ids, r->n);
     else
         wrong = attn_stream_feed(s, r->ids, r->n);
-    if (wrong == 0 && source_rows > 0 && s->room->draft.by)
-        wrong = stream_source(s->room->draft.by, r->ids, r->n);
+    if (wrong == 0 && source_rows > 0 && s->room->draft.by
+        && stream_source(s->room->draft.by, r->ids, r->n) != 0)
+        drafter_drop(&s->room->draft);
     if (wrong)
         s->room = NULL; /* closes the stream */
     return wrong;
@@ -7214,10 +7232,13 @@ static int64_t drafter_guess(struct attn_stream *s, int64_t most)
         return 0;
     if (s->model->kind == ATTN_ENCODER_DECODER
         && by->room->source_rows != by->room->cross.length[0])
-        return 0; /* a restored state has no source to read */
+        return 0;                  /* a restored state has no source to read */
+    by->o = drafter_choice(&s->o); /* they may have changed */
     drafter_follow(by, s);
     while (n < most) {
         const int64_t token = attn_stream_next(by);
+        if (attn_stream_failed(token))
+            drafter_drop(&s->room->draft);
         if (token < 0)
             break;
         s->tokens[s->n + n] = (int32_t)token;
@@ -7232,8 +7253,8 @@ static int64_t stream_propose(struct attn_stream *s)
     const int64_t most = attn_draft_most(s);
     if (most < 1)
         return 0;
-    return s->o.draft == ATTN_DRAFT_MODEL ? drafter_guess(s, most)
-                                          : attn_draft_repeat(s, most);
+    return s->room->draft.by ? drafter_guess(s, most)
+                             : attn_draft_repeat(s, most);
 }
 
 /* Returns the logits of the last token, or NULL with *wrong. */
@@ -7291,7 +7312,6 @@ ATTN_API int64_t attn_stream_next(struct attn_stream *s)
     return token;
 }
 
-/* True if attn_stream_next() returned an error, and neither END nor FULL. */
 ATTN_API int attn_stream_failed(int64_t token)
 {
     return token == ATTN_ERROR_FINITE || token == ATTN_ERROR_FIXED
@@ -8963,8 +8983,9 @@ static int handle_draft(struct attn_handle *h, int64_t draft,
         return handle_fail(h, ATTN_ERROR_OPTION, "draft: %s", wrong);
     if (draft != ATTN_DRAFT_MODEL)
         return 0;
-    if (!by || !by->model)
-        return handle_fail(h, ATTN_ERROR_OPTION, "drafter: it is NULL");
+    if (!by || !by->model || !by->bound)
+        return handle_fail(h, ATTN_ERROR_OPTION,
+                           "drafter: it, or a pointer in it, is NULL");
     h->drafter = *by;
     wrong = attn_drafter_wrong(h->model, by);
     return wrong ? handle_fail(h, ATTN_ERROR_OPTION, "drafter: %s", wrong) : 0;
@@ -13077,8 +13098,6 @@ static void words_check(struct program *p)
         shard_words(p);
     if (p->status == 0 && p->output && !p->shard)
         program_fail(p, 2, "-o names the files of --shard: use > FILE");
-    if (p->status == 0 && p->set.draft && strcmp(p->set.draft, "ngram") != 0)
-        program_fail(p, 2, "--draft takes ngram"); /* attnc: also a model */
     for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
         const struct program_option *o = &program_option[i];
         if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)
@@ -13086,6 +13105,8 @@ static void words_check(struct program *p)
                          attn_use_text(o->use), attn_use_text(p->use),
                          attn_use_hint(o->name, p->use));
     }
+    if (p->status == 0 && p->set.draft && strcmp(p->set.draft, "ngram") != 0)
+        program_fail(p, 2, "--draft takes ngram"); /* attnc: also a model */
 }
 
 /* Parses the command line. Returns 0 if there is nothing left to do. */

@@ -465,9 +465,9 @@ struct attn_state_header { /* the first bytes of a saved stream */
 #ifndef ATTN_HANDLE_2
 #define ATTN_HANDLE_2
 
-struct attn_handle;  /* used by one thread at a time; every thread can open its
-                      * own */
-struct attn_drafter; /* in generate.h */
+struct attn_handle; /* used by one thread at a time; every thread can open its
+                     * own */
+struct attn_drafter;
 
 struct attn_open_options { /* options; if all are 0, the limits are those of the
                             * model and its spec */

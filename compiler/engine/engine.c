@@ -297,14 +297,16 @@ int engine_open_drafter(Engine *small, const Engine *e, const char *path,
     o.threads = 1; /* it is called with the threads of `e` */
     o.offers = 0;
     const int code = engine_open(small, &o);
-    if (code)
+    if (code) {
+        note_at((Pos){ 0 }, "--draft takes ngram, or the spec of a model");
         return code;
+    }
     *to = (struct attn_drafter){ small->backend.model, small->bound };
     const char *wrong = attn_drafter_wrong(e->backend.model, to);
     if (!wrong && e->target_vocab.block && small->target_vocab.block
         && vocabulary_hash(&e->target_vocab)
                != vocabulary_hash(&small->target_vocab))
-        wrong = "its vocabulary has other tokens";
+        wrong = "its vocabulary has other tokens, or other special ones";
     if (wrong)
         error_at((Pos){ 0 }, "--draft=%s: %s", path, wrong);
     return wrong ? ExitInput : ExitDone;

@@ -120,7 +120,8 @@ typedef void attnc_tell(void *user, const struct attnc_message *message);
  * text of the spec, which ends in NUL: then `path` is its name in messages, and
  * files that the spec names are looked for beside it. options: those of attnc
  * run for the model, its code and its records, such as "--set=dtype=int8" or
- * "--threads=2". tell NULL: no messages. */
+ * "--threads=2", and "--draft=HOW" for all answers that grow. tell NULL: no
+ * messages. */
 ATTNC_API int attnc_open(attnc_model **m, const char *path, const char *text,
                          const char *const *options, attnc_tell *tell,
                          void *user);

@@ -263,6 +263,10 @@ static void open_model(void *with)
     library_open_engine(w->m);
     arena_owns_arena(w->m->e.arena, a);
     w->m->draft = o->search.set.draft;
+    const char *wrong = w->m->draft ? attn_draft_wrong(w->m->e.backend.model)
+                                    : NULL;
+    if (wrong)
+        fail(ExitUsage, "--draft: %s", wrong);
     if (attn_settings_draft(&o->search.set) == ATTN_DRAFT_MODEL)
         open_drafter(w->m);
 }

@@ -178,7 +178,7 @@ int64_t library_ask(Asked *q)
     q->o = h->m->search;
     q->arena = NULL;
     q->tokens = -1;
-    if (q->words && *q->words) {
+    if ((q->words && *q->words) || h->m->draft) {
         messages_to(keep_message, h);
         const int code = library_attempt(read_asked, q);
         messages_to(NULL, NULL);

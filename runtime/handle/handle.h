@@ -5,9 +5,9 @@
 
 #include "runtime/base/batch.h"
 
-struct attn_handle;  /* used by one thread at a time; every thread can open its
-                      * own */
-struct attn_drafter; /* in generate.h */
+struct attn_handle; /* used by one thread at a time; every thread can open its
+                     * own */
+struct attn_drafter;
 
 struct attn_open_options { /* options; if all are 0, the limits are those of the
                             * model and its spec */

@@ -17,8 +17,9 @@ static int handle_draft(struct attn_handle *h, int64_t draft,
         return handle_fail(h, ATTN_ERROR_OPTION, "draft: %s", wrong);
     if (draft != ATTN_DRAFT_MODEL)
         return 0;
-    if (!by || !by->model)
-        return handle_fail(h, ATTN_ERROR_OPTION, "drafter: it is NULL");
+    if (!by || !by->model || !by->bound)
+        return handle_fail(h, ATTN_ERROR_OPTION,
+                           "drafter: it, or a pointer in it, is NULL");
     h->drafter = *by;
     wrong = attn_drafter_wrong(h->model, by);
     return wrong ? handle_fail(h, ATTN_ERROR_OPTION, "drafter: %s", wrong) : 0;

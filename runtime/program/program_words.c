@@ -262,8 +262,6 @@ static void words_check(struct program *p)
         shard_words(p);
     if (p->status == 0 && p->output && !p->shard)
         program_fail(p, 2, "-o names the files of --shard: use > FILE");
-    if (p->status == 0 && p->set.draft && strcmp(p->set.draft, "ngram") != 0)
-        program_fail(p, 2, "--draft takes ngram"); /* attnc: also a model */
     for (int i = 0; i < PROGRAM_OPTIONS && p->status == 0; i++) {
         const struct program_option *o = &program_option[i];
         if ((p->given >> i & 1) != 0 && (o->use & p->use) == 0)
@@ -271,6 +269,8 @@ static void words_check(struct program *p)
                          attn_use_text(o->use), attn_use_text(p->use),
                          attn_use_hint(o->name, p->use));
     }
+    if (p->status == 0 && p->set.draft && strcmp(p->set.draft, "ngram") != 0)
+        program_fail(p, 2, "--draft takes ngram"); /* attnc: also a model */
 }
 
 /* Parses the command line. Returns 0 if there is nothing left to do. */

@@ -76,6 +76,9 @@ ATTN_API const char *attn_drafter_wrong(const struct attn_model *m,
         return "it has another number of tokens";
     if (m->kind == ATTN_ENCODER_DECODER && d->source_vocab != m->source_vocab)
         return "its source has another number of tokens";
+    if (d->fixed_source > 0 || d->fixed_target > 0 || d->fixed_keys > 0
+        || d->fixed_batch > 0 || d->fixed_ranks != m->fixed_ranks)
+        return "it is compiled for a fixed number of rows, sequences or ranks";
     return attn_draft_wrong(d);
 }
 

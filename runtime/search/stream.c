@@ -56,17 +56,18 @@ static int64_t drafter_tokens(const struct attn_stream_request *r)
     return attn_min(r->tokens, r->o->drafter->model->max_target + 1);
 }
 
-/* Takes memory for the drafter's stream. If the source has too many rows for
- * it, the stream has no draft. */
+/* Takes memory for the drafter's stream, also if the source has too many rows
+ * for it, so that longer sources never need less memory. */
 static void drafter_take(struct attn_draft *d,
                          const struct attn_stream_request *r,
                          int64_t source_rows, struct attn_memory *at)
 {
     const struct attn_search_options own = drafter_choice(r->o);
-    d->bytes = attn_stream_bytes(r->o->drafter->model, &own, source_rows,
+    const struct attn_model *m = r->o->drafter->model;
+    d->bytes = attn_stream_bytes(m, &own, attn_min(source_rows, m->max_source),
                                  drafter_tokens(r), 1);
-    if (d->bytes < 0) { /* the source is too long for it */
-        d->most = 0;
+    if (d->bytes < 0) {
+        at->used = -1;
         return;
     }
     d->by = attn_take(at, 1, sizeof *d->by);
@@ -130,10 +131,21 @@ ATTN_API int64_t attn_stream_bytes(const struct attn_model *m,
     return attn_memory_bytes(&at);
 }
 
+/* Ends the proposals of a drafter for good. */
+static void drafter_drop(struct attn_draft *d)
+{
+    d->by = NULL;
+    d->most = 0;
+}
+
 static int drafter_open(struct attn_draft *d,
                         const struct attn_stream_request *r,
                         int64_t source_rows)
 {
+    if (source_rows > r->o->drafter->model->max_source) {
+        drafter_drop(d);
+        return 0;
+    }
     const struct attn_search_options own = drafter_choice(r->o);
     const struct attn_stream_request request = {
         .model = r->o->drafter->model,
@@ -258,8 +270,9 @@ ATTN_API int attn_stream_open(struct attn_stream *s,
         wrong = stream_source(s, r->ids, r->n);
     else
         wrong = attn_stream_feed(s, r->ids, r->n);
-    if (wrong == 0 && source_rows > 0 && s->room->draft.by)
-        wrong = stream_source(s->room->draft.by, r->ids, r->n);
+    if (wrong == 0 && source_rows > 0 && s->room->draft.by
+        && stream_source(s->room->draft.by, r->ids, r->n) != 0)
+        drafter_drop(&s->room->draft);
     if (wrong)
         s->room = NULL; /* closes the stream */
     return wrong;
@@ -361,10 +374,13 @@ static int64_t drafter_guess(struct attn_stream *s, int64_t most)
         return 0;
     if (s->model->kind == ATTN_ENCODER_DECODER
         && by->room->source_rows != by->room->cross.length[0])
-        return 0; /* a restored state has no source to read */
+        return 0;                  /* a restored state has no source to read */
+    by->o = drafter_choice(&s->o); /* they may have changed */
     drafter_follow(by, s);
     while (n < most) {
         const int64_t token = attn_stream_next(by);
+        if (attn_stream_failed(token))
+            drafter_drop(&s->room->draft);
         if (token < 0)
             break;
         s->tokens[s->n + n] = (int32_t)token;
@@ -379,8 +395,8 @@ static int64_t stream_propose(struct attn_stream *s)
     const int64_t most = attn_draft_most(s);
     if (most < 1)
         return 0;
-    return s->o.draft == ATTN_DRAFT_MODEL ? drafter_guess(s, most)
-                                          : attn_draft_repeat(s, most);
+    return s->room->draft.by ? drafter_guess(s, most)
+                             : attn_draft_repeat(s, most);
 }
 
 /* Returns the logits of the last token, or NULL with *wrong. */

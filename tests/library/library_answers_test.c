@@ -448,6 +448,40 @@ static void test_chat_stop(void **state)
     closed(h);
 }
 
+/* Two turns with a draft are those without: no option lasts for two turns. */
+static void expect_turns(const char *const *const guided[2],
+                         const char *const *const plain[2])
+{
+    static const char *const roles[] = { "user", "assistant", "user" };
+    const char *const *draft = WORDS("--draft=tests/cli/chat.yaml");
+    Answer a[2][2] = { { { .text = "" } } };
+    for (int k = 0; k < 2; k++) {
+        attnc_model *m;
+        attnc_handle *h;
+        const char *turns[] = { "hello", a[k][0].text, "hole" };
+        attnc_open(&m, talk, NULL, k ? draft : NULL, hear, NULL);
+        assert_int_equal(attnc_handle_open(&h, m, NULL), ATTNC_DONE);
+        for (int i = 0; i < 2; i++)
+            attnc_chat(h, roles, turns, 2 * i + 1, (k ? guided : plain)[i],
+                       take, &a[k][i]);
+        attnc_handle_close(h);
+        attnc_close(m);
+    }
+    assert_true(a[0][0].text[0] && a[0][1].text[0]);
+    assert_memory_equal(a[0], a[1], sizeof a[0]);
+}
+
+static void test_chat_drafts(void **state)
+{
+    (void)state;
+    typedef const char *const *Two[2];
+    const char *const *h = WORDS("--suppress=h"), *const *n = WORDS("-n", "2");
+    const char *const *ngram = WORDS("--draft=ngram");
+    expect_turns((Two){ h, n }, (Two){ h, n });
+    expect_turns((Two){ n, ngram }, (Two){ n, NULL });
+    expect_turns((Two){ ngram, n }, (Two){ NULL, n });
+}
+
 static void test_chat_options(void **state)
 {
     static const char *const roles[] = { "system", "user", "assistant", "user",
@@ -559,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_state_of_decoder),
         cmocka_unit_test(test_chat),
         cmocka_unit_test(test_chat_stop),
+        cmocka_unit_test(test_chat_drafts),
         cmocka_unit_test(test_chat_options),
         cmocka_unit_test(test_threads),
     };

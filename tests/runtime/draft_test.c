@@ -282,6 +282,34 @@ static void test_refuses(void **unused)
                      ATTN_ERROR_OPTION);
 }
 
+/* Options that change while a stream is open are also those of the drafter, and
+ * a draft for which the room has no memory proposes nothing. */
+static void test_changes(void **state)
+{
+    (void)state;
+    Pair *p = malloc(sizeof *p);
+    for (uint32_t seed = 0; seed < 60; seed++) {
+        uint64_t s = seed;
+        pair_make(p, seed, &s);
+        for (int i = 0; i < 90; i++) {
+            struct attn_search_options *o = &p->draft.s.o;
+            if (i % 30 == 29) {
+                o->draft = random_below(&s, 3);
+                o->drafter = &p->by;
+                p->by = (struct attn_drafter){ &p->small.model, &p->small };
+                if (seed % 4 <= 1)
+                    o->draft %= ATTN_DRAFT_MODEL;
+                o->process.min_length = random_below(&s, 20);
+                p->plain.s.o.process = o->process;
+            }
+            pair_act(p, &s);
+        }
+        free(p->plain.memory);
+        free(p->draft.memory);
+    }
+    free(p);
+}
+
 static void test_refuses_drafters(void **unused)
 {
     (void)unused;
@@ -298,6 +326,13 @@ static void test_refuses_drafters(void **unused)
                      ATTN_ERROR_NULL);
     by.model = &small.model;
     assert_true(attn_stream_bytes(&l.f.model, &l.o, 9, 9, 1) > 0);
+    small.model.fixed_source = 5;
+    assert_non_null(strstr(attn_drafter_wrong(&l.f.model, &by), "fixed"));
+    small.model.fixed_source = 0;
+    /* a source that is too long for the drafter takes no less memory */
+    small.model.max_source = 8;
+    assert_true(attn_stream_bytes(&l.f.model, &l.o, 9, 9, 1)
+                >= attn_stream_bytes(&l.f.model, &l.o, 8, 9, 1));
     small.model.source_vocab++;
     assert_non_null(strstr(attn_drafter_wrong(&l.f.model, &by), "its source"));
     small.model.target_vocab++;
@@ -315,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_adapts),
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_changes),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_refuses_drafters),
     };

@@ -85,9 +85,10 @@ static int64_t room_of(const struct asked *a)
 
 static void restore(struct attn_stream *s, const struct asked *a)
 {
+    const struct attn_search_options o = s->o;
     struct state is = save(s);
-    HOLDS(m_state_restore(s, own.bound, &a->o, 1, is.at, is.bytes, room_of(a),
-                          1, memory, bytes)
+    HOLDS(m_state_restore(s, own.bound, &o, 1, is.at, is.bytes, room_of(a), 1,
+                          memory, bytes)
           == 0);
     free(is.at);
 }
@@ -121,8 +122,7 @@ static void check_streams(struct asked *a)
     for (int64_t draft = ATTN_DRAFT_NONE; draft <= ATTN_DRAFT_MODEL; draft++) {
         int32_t other[Answer];
         int64_t n;
-        const struct state is = answer(a, draft, draft ? -1 : below(Answer),
-                                       other, &n);
+        const struct state is = answer(a, draft, below(Answer), other, &n);
         HOLDS(n == a->tokens);
         HOLDS(!memcmp(other, a->answer, (size_t)n * sizeof *other));
         HOLDS(is.bytes == plain.bytes

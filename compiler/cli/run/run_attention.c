@@ -21,6 +21,7 @@ int attention_check_options(const Options *o)
                       : o->text_task            ? "--task"
                       : o->search.set.nbest > 0 ? "--nbest"
                       : o->search.set.scores    ? "--scores"
+                      : o->search.set.draft     ? "--draft"
                                                 : NULL;
     if (wrong)
         error_at((Pos){ 0 }, "%s does not go with --attention", wrong);
