@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "core.h"
+#include "runtime/weights/block_types.h"
 #include "runtime/weights/formats.h"
 
 /* Exit codes (docs/errors.md). Signals are re-raised, not returned. */
@@ -196,8 +197,9 @@ typedef enum {
     StI32,
     StI64,
     StF64,
-    StQ8, /* Q8_0 of ggml: blocks of 32 elements of 8 bits, each block */
-    StQ4, /* with an f16 scale; Q4_0: the same with 4 bits */
+#define BLOCK_TYPE(number, name, elements, bytes, floats) St##name,
+    BLOCK_TYPES(BLOCK_TYPE) /* StQ4_0 and the other types of ggml */
+#undef BLOCK_TYPE
     StOther
 } StType;
 typedef struct {

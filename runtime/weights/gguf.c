@@ -361,38 +361,35 @@ json_t *gguf_metadata(const char *path, Fault *why)
 
 /* ---- tensors ---- */
 
-/* Tensor types that can be read, with the number of elements and bytes per
- * block. */
+/* All types that ggml has or had, by number, with the elements and bytes of a
+ * block. A type without bytes cannot be read. */
 static const struct {
-    int number, elements, bytes;
-    StType type;
     const char *name;
+    StType type;
+    int elements, bytes;
 } tensor_types[] = {
-    { 0, 1, 4, StF32, "F32" },   { 1, 1, 2, StF16, "F16" },
-    { 2, 32, 18, StQ4, "Q4_0" }, { 8, 32, 34, StQ8, "Q8_0" },
-    { 24, 1, 1, StOther, "I8" }, { 25, 1, 2, StOther, "I16" },
-    { 26, 1, 4, StI32, "I32" },  { 27, 1, 8, StI64, "I64" },
-    { 28, 1, 8, StF64, "F64" },  { 30, 1, 2, StBF16, "BF16" },
+#define BLOCKS(number, name, elements, bytes, floats)                         \
+    [number] = { #name, St##name, elements, bytes },
+#define NONE(number, name) [number] = { name, StOther, 1, 0 },
+    [0] = { "F32", StF32, 1, 4 },
+    [1] = { "F16", StF16, 1, 2 },
+    [24] = { "I8", StOther, 1, 1 },
+    [25] = { "I16", StOther, 1, 2 },
+    [26] = { "I32", StI32, 1, 4 },
+    [27] = { "I64", StI64, 1, 8 },
+    [28] = { "F64", StF64, 1, 8 },
+    [30] = { "BF16", StBF16, 1, 2 },
+    BLOCK_TYPES(BLOCKS) NONE(4, "Q4_2") NONE(5, "Q4_3") NONE(9, "Q8_1")
+        NONE(15, "Q8_K") NONE(16, "IQ2_XXS") NONE(17, "IQ2_XS")
+            NONE(18, "IQ3_XXS") NONE(19, "IQ1_S") NONE(21, "IQ3_S")
+                NONE(22, "IQ2_S") NONE(29, "IQ1_M") NONE(31, "Q4_0_4_4")
+                    NONE(32, "Q4_0_4_8") NONE(33, "Q4_0_8_8") NONE(34, "TQ1_0")
+                        NONE(35, "TQ2_0") NONE(36, "IQ4_NL_4_4")
+                            NONE(37, "IQ4_NL_4_8") NONE(38, "IQ4_NL_8_8")
+                                NONE(40, "NVFP4") NONE(41, "Q1_0")
+                                    NONE(42, "Q2_0")
 };
 enum { TensorTypes = sizeof tensor_types / sizeof *tensor_types };
-
-/* Returns the name of a type that cannot be read, or the number of an unknown
- * type. */
-static const char *type_name(uint64_t type, char number[24])
-{
-    static const char *const names[] = {
-        [3] = "Q4_1",     [6] = "Q5_0",    [7] = "Q5_1",     [9] = "Q8_1",
-        [10] = "Q2_K",    [11] = "Q3_K",   [12] = "Q4_K",    [13] = "Q5_K",
-        [14] = "Q6_K",    [15] = "Q8_K",   [16] = "IQ2_XXS", [17] = "IQ2_XS",
-        [18] = "IQ3_XXS", [19] = "IQ1_S",  [20] = "IQ4_NL",  [21] = "IQ3_S",
-        [22] = "IQ2_S",   [23] = "IQ4_XS", [29] = "IQ1_M",   [34] = "TQ1_0",
-        [35] = "TQ2_0",   [39] = "MXFP4",
-    };
-    if (type < sizeof names / sizeof *names && names[type])
-        return names[type];
-    snprintf(number, 24, "%llu", (unsigned long long)type);
-    return number;
-}
 
 static bool bad_tensor(const Cursor *c, const Tensor *t, const char *what)
 {
@@ -420,29 +417,41 @@ static bool read_gguf_shape(Cursor *c, Tensor *t)
     return true;
 }
 
+static bool read_tensor_type(Cursor *c, const Tensor *t, uint64_t *type)
+{
+    if (!read_number(c, 4, type))
+        return false;
+    if (*type >= TensorTypes)
+        return fault(c->why, ExitInput,
+                     "%s: tensor '%.80s': ggml has no type %llu: the file is "
+                     "damaged, or made by a later version of ggml",
+                     c->file->path, t->name, (unsigned long long)*type);
+    return tensor_types[*type].bytes > 0
+        || fault(c->why, ExitInput,
+                 "%s: tensor '%.80s': ggml's type %s cannot be read: convert "
+                 "the file to another type, such as Q4_K or F16 "
+                 "(llama-quantize)",
+                 c->file->path, t->name, tensor_types[*type].name);
+}
+
 static bool read_storage(Cursor *c, Tensor *t)
 {
     uint64_t type;
-    char number[24];
-    int i = 0;
-    if (!read_number(c, 4, &type))
+    if (!read_tensor_type(c, t, &type))
         return false;
-    while (i < TensorTypes && (uint64_t)tensor_types[i].number != type)
-        i++;
-    if (i == TensorTypes)
-        return fault(c->why, ExitInput,
-                     "%s: tensor '%.80s': ggml's type %s cannot be read; "
-                     "F32, F16, BF16, Q8_0 and Q4_0 can: convert the file "
-                     "(llama-quantize)",
-                     c->file->path, t->name, type_name(type, number));
-    t->type = tensor_types[i].type;
-    t->type_name = tensor_types[i].name;
+    t->type = tensor_types[type].type;
+    t->type_name = tensor_types[type].name;
+    const int elements = tensor_types[type].elements;
     const int64_t width = t->rank > 0 ? t->dim[t->rank - 1] : 1;
-    if (width % tensor_types[i].elements != 0)
-        return bad_tensor(c, t, "its rows are no whole blocks of 32");
+    if (width % elements != 0)
+        return fault(c->why, ExitInput,
+                     "%s: tensor '%.80s': rows of %lld elements are no whole "
+                     "blocks of %d, as type %s needs: make the file anew",
+                     c->file->path, t->name, (long long)width, elements,
+                     t->type_name);
     int64_t bytes;
-    if (__builtin_mul_overflow(t->elements / tensor_types[i].elements,
-                               (int64_t)tensor_types[i].bytes, &bytes))
+    if (__builtin_mul_overflow(t->elements / elements,
+                               (int64_t)tensor_types[type].bytes, &bytes))
         return bad_tensor(c, t, "its number of bytes overflows");
     t->bytes = (size_t)bytes;
     return true;

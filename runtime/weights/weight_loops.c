@@ -6,23 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "integer_loops.h"
+#include "block_loops.h"
 
 /* ---- numbers ---- */
-EACH uint16_t bits_16(const unsigned char *at)
-{
-    uint16_t v;
-    memcpy(&v, at, sizeof v);
-    return LITTLE(16, v);
-}
-
-EACH uint32_t bits_32(const unsigned char *at)
-{
-    uint32_t v;
-    memcpy(&v, at, sizeof v);
-    return LITTLE(32, v);
-}
-
 EACH uint64_t bits_64(const unsigned char *at)
 {
     uint64_t v;
@@ -30,37 +16,11 @@ EACH uint64_t bits_64(const unsigned char *at)
     return LITTLE(64, v);
 }
 
-EACH float float_of(uint32_t v)
-{
-    float f;
-    memcpy(&f, &v, sizeof f);
-    return f;
-}
-
-EACH uint32_t bits_of(float f)
-{
-    uint32_t v;
-    memcpy(&v, &f, sizeof v);
-    return v;
-}
-
 EACH double double_of(uint64_t v)
 {
     double d;
     memcpy(&d, &v, sizeof d);
     return d;
-}
-
-/* Converts f16 to f32; a NaN keeps its payload. */
-EACH float half_of(uint32_t h)
-{
-    const uint32_t sign = (h & 0x8000) << 16, rest = h & 0x7fff;
-    const uint32_t normal = (rest << 13) + ((127 - 15) << 23);
-    const uint32_t infinite = 0x7f800000 | (rest & 0x3ff) << 13; /* infinity
-                                                                    or NaN */
-    const uint32_t least = bits_of((float)(int32_t)rest * 0x1p-24f);
-    const uint32_t large = rest >= 0x7c00 ? infinite : normal;
-    return float_of(sign | (rest < 0x0400 ? least : large));
 }
 
 EACH uint16_t nearest_bf16(float x)
@@ -72,60 +32,29 @@ EACH uint16_t nearest_bf16(float x)
     return (uint16_t)(((v & 0x7fffffff) > 0x7f800000 ? nan : nearest) >> 16);
 }
 
-/* Types Q8_0 and Q4_0: blocks of 32 elements. A block has a scale in f16, then
- * elements of 8 bits, or of 4 bits with an offset of 8, elements i and i + 16
- * in one byte. The products are exact. */
-enum { Block = 32, BytesQ8 = 34, BytesQ4 = 18 };
-
-EACH float element_q8(const unsigned char *block, int64_t i)
+/* Copies the elements of a block from element i on, but not past `end`. Returns
+ * their number. */
+EACH int64_t copy_block(const float *block, int64_t elements, int64_t i,
+                        int64_t end, float *out)
 {
-    return half_of(bits_16(block)) * (signed char)block[2 + i];
+    const int64_t skip = i % elements, all = elements - skip;
+    const int64_t n = end - i < all ? end - i : all;
+    memcpy(out, block + skip, (size_t)n * sizeof *out);
+    return n;
 }
 
-EACH float element_q4(const unsigned char *block, int64_t i)
-{
-    const unsigned both = block[2 + i % (Block / 2)];
-    const int four = (int)(i < Block / 2 ? both & 15 : both >> 4);
-    return half_of(bits_16(block)) * (float)(four - 8);
-}
-
-EACH void block_q8(const unsigned char *block, float *out)
-{
-    const float scale = half_of(bits_16(block));
-    for (int i = 0; i < Block; i++)
-        out[i] = scale * (signed char)block[2 + i];
-}
-
-EACH void block_q4(const unsigned char *block, float *out)
-{
-    const float scale = half_of(bits_16(block));
-    for (int i = 0; i < Block / 2; i++) {
-        out[i] = scale * (float)((block[2 + i] & 15) - 8);
-        out[Block / 2 + i] = scale * (float)((block[2 + i] >> 4) - 8);
-    }
-}
-
-EACH void floats_of_blocks(StType type, const unsigned char *at, int64_t first,
-                           int64_t n, float *out)
-{
-    const bool q8 = type == StQ8;
-    const int64_t bytes = q8 ? BytesQ8 : BytesQ4;
-    for (int64_t i = first, end = first + n; i < end;) {
-        const unsigned char *block = at + i / Block * bytes;
-        if (i % Block == 0 && end - i >= Block) {
-            (q8 ? block_q8 : block_q4)(block, out);
-            i += Block;
-            out += Block;
-            continue;
-        }
-        *out++ = (q8 ? element_q8 : element_q4)(block, i % Block);
-        i++;
-    }
-}
+#define FLOATS_OF_BLOCKS(number, name, elements, bytes, floats)               \
+    case St##name:                                                            \
+        for (int64_t i = 0; i < n;) {                                         \
+            floats(at + (first + i) / elements * bytes, block);               \
+            i += copy_block(block, elements, first + i, first + n, out + i);  \
+        }                                                                     \
+        break;
 
 EACH void floats_any(StType type, const unsigned char *at, int64_t first,
                      int64_t n, float *out)
 {
+    float block[BlockMost];
     switch (type) {
     case StF32:
         for (at += 4 * first; n > 0; n--, at += 4)
@@ -156,8 +85,7 @@ EACH void floats_any(StType type, const unsigned char *at, int64_t first,
         for (int64_t i = 0; i < n; i++)
             out[i] = (float)(int64_t)bits_64(at + 8 * i);
         break;
-    case StQ8:
-    case StQ4: floats_of_blocks(type, at, first, n, out); break;
+        BLOCK_TYPES(FLOATS_OF_BLOCKS)
     case StOther: /* weights_check() rejects these types */
         for (int64_t i = 0; i < n; i++)
             out[i] = NAN;

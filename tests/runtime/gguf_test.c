@@ -10,70 +10,10 @@
 #include <cmocka.h>
 
 #include "runtime/weights/gguf.h"
+#include "support/gguf_bytes.h"
 #include "support/scratch.h"
 
-/* ---- making of files ---- */
-typedef struct {
-    unsigned char at[4096];
-    size_t n;
-} Bytes;
-
-static void put(Bytes *b, const void *data, size_t n)
-{
-    assert_true(b->n + n <= sizeof b->at);
-    memcpy(b->at + b->n, data, n);
-    b->n += n;
-}
-
-static void put_number(Bytes *b, uint64_t v, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        put(b, &(unsigned char){ (unsigned char)(v >> 8 * i) }, 1);
-}
-
-static void put_text(Bytes *b, const char *text)
-{
-    put_number(b, strlen(text), 8);
-    put(b, text, strlen(text));
-}
-
-static Bytes head(uint64_t version, uint64_t tensors, uint64_t pairs)
-{
-    Bytes b = { .n = 0 };
-    put(&b, "GGUF", 4);
-    put_number(&b, version, 4);
-    put_number(&b, tensors, 8);
-    put_number(&b, pairs, 8);
-    return b;
-}
-
-static void put_pair(Bytes *b, const char *key, unsigned type, uint64_t v,
-                     int bytes)
-{
-    put_text(b, key);
-    put_number(b, type, 4);
-    put_number(b, v, bytes);
-}
-
-/* Writes two dimensions, the fastest first, as in the format. */
-static void put_entry(Bytes *b, const char *name, uint64_t columns,
-                      uint64_t rows, unsigned type, uint64_t offset)
-{
-    put_text(b, name);
-    put_number(b, 2, 4);
-    put_number(b, columns, 8);
-    put_number(b, rows, 8);
-    put_number(b, type, 4);
-    put_number(b, offset, 8);
-}
-
-static void align(Bytes *b, size_t to)
-{
-    while (b->n % to)
-        put(b, "", 1);
-}
-
-enum { F32 = 0, Q4_0 = 2, Q8_0 = 8, Q6_K = 14 };
+enum { F32 = 0, Q4_0 = 2, Q8_0 = 8, Q6_K = 14, IQ2_S = 22, Removed = 31 };
 
 /* Writes [2, 3] in f32, [1, 32] in Q8_0 and Q4_0, and a key of each type. */
 static Bytes good(void)
@@ -243,6 +183,22 @@ static void refuses_counts(void **state)
                        "bytes for");
 }
 
+/* Tests a file that has one tensor fewer than its head says. */
+static void refuses_missing_tensors(void **state)
+{
+    (void)state;
+    Bytes b = head(3, 2, 0);
+    put_entry(&b, "w", 8, 1, F32, 0);
+    assert_refused(&b, "model.gguf: byte 8: more tensors than the file has "
+                       "bytes for");
+    put_number(&b, 1, 8);
+    assert_refused(&b, "model.gguf: byte 65: a text is longer than what is "
+                       "left of the file");
+    align(&b, 128);
+    assert_refused(&b, "model.gguf: byte 65: a name of 1 to 65535 bytes "
+                       "without NUL is expected");
+}
+
 /* Tests that values of unused keys are checked against the file's size, too. */
 static void refuses_values(void **state)
 {
@@ -328,12 +284,16 @@ static void refuses_tensors(void **state)
                        "18446744073709551584 of the data on, which have 64: "
                        "the file is cut short");
     b = one(33, Q8_0, 0, 64);
-    assert_refused(&b, "model.gguf: tensor 'w': its rows are no whole blocks "
-                       "of 32");
-    b = one(256, Q6_K, 0, 64);
-    assert_refused(&b, "model.gguf: tensor 'w': ggml's type Q6_K cannot be "
-                       "read; F32, F16, BF16, Q8_0 and Q4_0 can: convert the "
-                       "file (llama-quantize)");
+    assert_refused(&b, "model.gguf: tensor 'w': rows of 33 elements are no "
+                       "whole blocks of 32, as type Q8_0 needs: make the "
+                       "file anew");
+    b = one(128, Q6_K, 0, 256);
+    assert_refused(&b, "model.gguf: tensor 'w': rows of 128 elements are no "
+                       "whole blocks of 256, as type Q6_K needs: make the "
+                       "file anew");
+    b = one(512, Q6_K, 0, 419);
+    assert_refused(&b, "model.gguf: tensor 'w': has 420 bytes from byte 0 of "
+                       "the data on, which have 419: the file is cut short");
     b = one(INT64_MAX, F32, 0, 64);
     assert_refused(&b, "model.gguf: tensor 'w': its number of bytes "
                        "overflows");
@@ -343,6 +303,23 @@ static void refuses_tensors(void **state)
     b = one(8, F32, 0, 64);
     b.at[33] = 5;
     assert_refused(&b, "model.gguf: tensor 'w': more than 4 dimensions");
+}
+
+/* Tests that types are refused by name, those that ggml has removed, too. */
+static void refuses_types(void **state)
+{
+    (void)state;
+    Bytes b = one(256, IQ2_S, 0, 64);
+    assert_refused(&b, "model.gguf: tensor 'w': ggml's type IQ2_S cannot be "
+                       "read: convert the file to another type, such as Q4_K "
+                       "or F16 (llama-quantize)");
+    b = one(256, Removed, 0, 64);
+    assert_refused(&b, "model.gguf: tensor 'w': ggml's type Q4_0_4_4 cannot "
+                       "be read: convert the file to another type, such as "
+                       "Q4_K or F16 (llama-quantize)");
+    b = one(256, 43, 0, 64);
+    assert_refused(&b, "model.gguf: tensor 'w': ggml has no type 43: the file "
+                       "is damaged, or made by a later version of ggml");
 }
 
 static void refuses_pairs_of_tensors(void **state)
@@ -370,9 +347,11 @@ int main(void)
         cmocka_unit_test(refuses_what_is_cut),
         cmocka_unit_test(refuses_versions),
         cmocka_unit_test(refuses_counts),
+        cmocka_unit_test(refuses_missing_tensors),
         cmocka_unit_test(refuses_values),
         cmocka_unit_test(refuses_metadata),
         cmocka_unit_test(refuses_tensors),
+        cmocka_unit_test(refuses_types),
         cmocka_unit_test(refuses_pairs_of_tensors),
     };
     return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
