@@ -247,6 +247,12 @@ bool safetensors_unchanged(const Safetensors *s, Fault *why);
  * StOther.                                                                  */
 void tensor_floats(const Tensor *t, int64_t first, int64_t n, float *out);
 int64_t tensor_not_finite(const Tensor *t); /* counts NaNs and infinities */
+typedef struct {
+    int64_t n, first; /* number of values; index of the first, or -1 */
+} Places;
+Places tensor_places(const Tensor *t, bool wanted(float x));
+/* Returns the number of elements of a block of a quantised tensor, else 0. */
+int tensor_block(const Tensor *t);
 /* Rounds to the nearest bf16, ties to even, and returns the upper half of a
  * float's bits. Values that are too large become infinite; NaN stays NaN. */
 uint16_t bf16_of(float x);

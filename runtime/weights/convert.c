@@ -45,3 +45,26 @@ int64_t tensor_not_finite(const Tensor *t)
     }
     return count;
 }
+
+Places tensor_places(const Tensor *t, bool wanted(float x))
+{
+    enum { Chunk = 2048 };
+    Places p = { .first = -1 };
+    float x[Chunk];
+    for (int64_t i = 0; i < t->elements; i++) {
+        if (i % Chunk == 0)
+            tensor_floats(t, i,
+                          t->elements - i < Chunk ? t->elements - i : Chunk, x);
+        if (wanted(x[i % Chunk]))
+            p.first = p.n++ ? p.first : i;
+    }
+    return p;
+}
+
+int tensor_block(const Tensor *t)
+{
+#define ELEMENTS(number, name, elements, bytes, floats)                       \
+    [St##name] = elements,
+    static const int block[StOther + 1] = { BLOCK_TYPES(ELEMENTS) };
+    return block[t->type];
+}

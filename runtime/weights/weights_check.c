@@ -378,33 +378,20 @@ static void check_shape(Check *c, const PackItem *item, const Tensor *t,
           turned ? "; see transpose in the spec's names" : "");
 }
 
-/* Formats the index of element i, e.g. as "[3, 17]". */
-static const char *place_text(char *text, size_t size, const Tensor *t,
-                              int64_t i)
+/* Formats the index of element i, e.g. as "[3, 17]", and the number of its
+ * block in a quantised tensor. */
+static void place_text(char *text, size_t size, const Tensor *t, int64_t i)
 {
-    int64_t index[8];
+    const int block = tensor_block(t);
+    int64_t index[8], rest = i;
     for (int d = t->rank - 1; d >= 0; d--) {
-        index[d] = i % t->dim[d];
-        i /= t->dim[d];
+        index[d] = rest % t->dim[d];
+        rest /= t->dim[d];
     }
-    return shape_text(text, size, t->rank, index);
-}
-
-typedef struct {
-    int64_t n, first; /* number of values found; index of the first, or -1 */
-} Places;
-
-static Places find_values(const Tensor *t, bool wanted(float x))
-{
-    Places p = { .first = -1 };
-    for (int64_t i = 0; i < t->elements; i++) {
-        float x;
-        tensor_floats(t, i, 1, &x);
-        if (!wanted(x))
-            continue;
-        p.first = p.n++ ? p.first : i;
-    }
-    return p;
+    const size_t n = strlen(shape_text(text, size, t->rank, index));
+    if (block > 0)
+        snprintf(text + n, size - n, " (block %lld of %s)",
+                 (long long)(i / block), t->type_name);
 }
 
 static bool is_nan(float x)
@@ -423,19 +410,18 @@ static void report_not_finite(Check *c, const Tensor *t, const Use *use,
 {
     const long long all = t->elements;
     char place[256];
-    Places p = { 0 };
-    if (use->integers)
-        p = find_values(t, not_finite);
-    else if (!c->allow_nan)
-        p = find_values(t, is_nan);
-    if (p.n == 0) {
-        found(&c->found, FoundWarning, t->name, NULL,
-              ": %lld of %lld values are NaN or infinite", n, all);
-        return;
-    }
-    c->errors++;
+    const bool any = use->integers || c->allow_nan;
+    Places p = tensor_places(t, any ? not_finite : is_nan);
+    const bool allowed = !use->integers && (c->allow_nan || p.n == 0);
+    if (p.n == 0)
+        p = tensor_places(t, not_finite);
     place_text(place, sizeof place, t, p.first);
-    if (use->integers)
+    c->errors += !allowed;
+    if (allowed)
+        found(&c->found, FoundWarning, t->name, NULL,
+              ": %lld of %lld values are NaN or infinite, the first at %s", n,
+              all, place);
+    else if (use->integers)
         found(&c->found, FoundError, t->name, NULL,
               ": %lld of %lld values are NaN or infinite, the first at %s; %s "
               "has no such numbers",

@@ -178,7 +178,7 @@ static void test_nan(void **state)
     static const char *const dtypes[] = { "f32", "bf16" };
     static const char refused[] = ONE_NAN ", the first at [1, 2]; --allow-nan "
                                           "permits them\n";
-    static const char allowed[] = ONE_NAN " or infinite\n";
+    static const char allowed[] = ONE_NAN " or infinite, the first at [1, 2]\n";
     (void)state;
     kind = "encoder-decoder";
     write_weights_of(0.01f, true);

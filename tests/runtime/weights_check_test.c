@@ -74,7 +74,8 @@ static void reports_what_does_not_fit(void **state)
     assert_report(
         &r, "error: w: tensor 'enc.0.q.weight' [4, 2] is missing; the nearest "
             "name there is 'enc.0.q.weigth'\n"
-            "warning: w: tensor 'b': 2 of 3 values are NaN or infinite\n"
+            "warning: w: tensor 'b': 2 of 3 values are NaN or infinite, the "
+            "first at [1]\n"
             "error: w: tensor 'c': has shape [3, 1], [3] is needed\n"
             "error: w: tensor 'ids': has dtype I32; F32, F16, BF16 or F64 is "
             "needed\n"
@@ -425,7 +426,7 @@ static void integers_are_finite(void **state)
                   "error: w: tensor 'e': 2 of 6 values are NaN or infinite, "
                   "the first at [1, 1]; int4 has no such numbers\n"
                   "warning: w: tensor 'f': 2 of 6 values are NaN or "
-                  "infinite\n");
+                  "infinite, the first at [1, 1]\n");
     safetensors_close(s);
 }
 
