@@ -55,7 +55,7 @@ OR_WHY  = || { CC='$(CC)' sh tests/install.sh have; exit 1; }
 
 # The rooms of compiler/ in the order of the pipeline: each may include what
 # stands before it, and runtime/ (tests/rooms.sh). So may floors in their room.
-ROOMS  := base tokenizer machine spec graph passes plan draw emit backend records engine oracle \
+ROOMS  := base schema tokenizer machine spec graph passes plan draw emit backend records engine oracle \
           import bench diff tune sweep cli library client
 FLOORS := runtime/base runtime/options runtime/files runtime/text runtime/weights \
           runtime/search runtime/handle runtime/program \

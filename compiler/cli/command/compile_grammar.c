@@ -3,15 +3,17 @@
 #include "cli/command/compile.h"
 #include "emit/emit.h"
 #include "runtime/core.h"
+#include "schema/schema.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Checks that the file has a program whose answers have text. */
-static int grammar_applies(const Engine *e, const EmitOptions *emit, bool plain)
+static int grammar_applies(const Engine *e, const EmitOptions *emit,
+                           const Options *o)
 {
     const char *wrong = NULL;
-    if (plain || !file_has_part(e->plan, emit, FileMain))
+    if (o->plain || !file_has_part(e->plan, emit, FileMain))
         wrong = "a grammar is for the program, which this file does not "
                 "contain: leave out --plain, --freestanding or --parts";
     else if (e->plan->g->spec->kind != KindDecoder
@@ -21,7 +23,8 @@ static int grammar_applies(const Engine *e, const EmitOptions *emit, bool plain)
         wrong = "this model has no vocabulary: a grammar is about the text of "
                 "tokens";
     if (wrong)
-        error_at(e->spec->top, "--grammar: %s", wrong);
+        error_at(e->spec->top, "%s: %s",
+                 o->search.schema ? "--json-schema" : "--grammar", wrong);
     return wrong ? ExitUsage : ExitDone;
 }
 
@@ -67,18 +70,38 @@ static void grammar_lines(Arena *a, const File *f, EmitOptions *emit)
     *line = NULL;
 }
 
+/* Puts the schema's grammar into a file in memory. */
+static bool schema_file(Arena *a, File *f, Fault *why)
+{
+    Buffer b = { .arena = a };
+    const bool ok = schema_grammar(&b, f, why);
+    file_close(f);
+    *f = (File){ .path = f->path,
+                 .at = (unsigned char *)b.at,
+                 .size = (size_t)b.n };
+    return ok;
+}
+
 int grammar_inside(const Engine *e, const Options *o, EmitOptions *emit)
 {
-    const char *path = o->grammar;
+    const char *path = o->search.schema ? o->search.schema : o->grammar;
     Fault why;
     File f;
+    if (o->search.schema && o->grammar)
+        fail(ExitUsage, "--grammar can't be combined with --json-schema");
     if (!path)
         return ExitDone;
-    const int code = grammar_applies(e, emit, o->plain);
+    const int code = grammar_applies(e, emit, o);
     if (code)
         return code;
     if (!file_read(&f, path, (size_t)ATTN_MOST, &why))
         return report_fault(&why);
+    if (o->search.schema) {
+        if (!schema_file(e->arena, &f, &why))
+            return report_fault(&why);
+        grammar_lines(e->arena, &f, emit);
+        return ExitDone;
+    }
     const bool ok = grammar_checks(path, &f, &why);
     if (ok)
         grammar_lines(e->arena, &f, emit);

@@ -117,6 +117,11 @@ LIST("SPEC", "", OWN(CmdSweep | CmdCompare, specs), "")
 #include "runtime/options/option_rows.h"
 
 #undef GROUP
+#define GROUP GroupSearch
+TEXT("--json-schema", "FILE", SEARCH(CmdRun | CmdCompile, schema),
+     "answers are JSON that this JSON schema accepts")
+
+#undef GROUP
 #define GROUP GroupLines
 WORD("--task", "NAME", OWN(CmdRun, text_task),
      LIST_OF("none", "query", "document"), 0,

@@ -39,6 +39,7 @@ typedef struct { /* options for lines of stdin and their answers */
 typedef struct {
     struct attn_settings set;
     Texts suppress;
+    const char *schema; /* file of --json-schema */
 } SearchOptions;
 
 /* ---- commands ---- */

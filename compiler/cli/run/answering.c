@@ -2,6 +2,8 @@
  * messages and files for attnc. */
 #include "cli/run/answering.h"
 
+#include "schema/schema.h"
+
 /* ---- messages ---- */
 /* Stores the first message about a part, for the answer. The three blocks of a
  * question for `kind: attention` share one message, that of the last bad
@@ -35,12 +37,32 @@ void answering_progress(int64_t lines, bool end)
 }
 
 /* ---- files ---- */
+/* Compiles the schema in a file. Returns the grammar; NULL after an error. */
+static const char *schema_text(struct program *p, const char *path,
+                               int64_t *bytes)
+{
+    Fault why;
+    File f;
+    Buffer b = { .arena = p->of->e.arena };
+    bool ok = file_read_for(UseInput, &f, path, (size_t)1 << 40, &why);
+    if (ok) {
+        ok = schema_grammar(&b, &f, &why);
+        file_close(&f);
+    }
+    if (!ok)
+        program_fail(p, why.code, "%s", why.text);
+    *bytes = ok ? b.n : 0;
+    return ok ? b.at : NULL;
+}
+
 const char *program_map(struct program *p, const char *path, int64_t *bytes)
 {
     Fault why;
     const bool grammar = path == p->set.grammar;
     File *f = grammar ? &p->of->grammar : &p->of->state;
     *bytes = 0;
+    if (grammar && p->of->schema)
+        return schema_text(p, path, bytes);
     if (!file_read_for(grammar ? UseInput : UseState, f, path, (size_t)1 << 40,
                        &why))
         program_fail(p, why.code, "%s", why.text);
@@ -81,6 +103,11 @@ void answering_run(struct answering *w, const Options *o)
     answering_begin(w, o->lines.ids, o->format == RunJson);
     p->npy = o->format == RunNpy;
     p->set = o->search.set;
+    w->schema = o->search.schema != NULL;
+    if (w->schema && p->set.grammar)
+        fail(ExitUsage, "--grammar can't be combined with --json-schema");
+    if (w->schema)
+        p->set.grammar = o->search.schema;
     p->suppress = (struct program_list){ o->search.suppress.at,
                                          o->search.suppress.n };
     p->stop = (struct program_list){ o->stop.at, o->stop.n };
@@ -132,6 +159,10 @@ void answering_with(struct answering *w, const Engine *e)
     p->target = (struct attn_side){ e->target_vocab.block, p->m->target_vocab };
     if (p->m->kind == ATTN_DECODER)
         p->source = p->target;
+    if (w->schema && !p->target.block)
+        program_fail(p, ExitUsage,
+                     "--json-schema: this model has no "
+                     "vocabulary: JSON is the text of tokens");
 }
 
 int answering_close(struct answering *w, int code)

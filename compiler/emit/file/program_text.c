@@ -496,6 +496,26 @@ static void put_names(Gen *g, Emit *e)
                "\n\n");
 }
 
+/* Returns a line of a grammar as a C string that stays readable. */
+static const char *grammar_line(Arena *a, const char *line)
+{
+    Buffer b = { .arena = a };
+    buffer_add(&b, "\"", 1);
+    for (; *line; line++) {
+        const unsigned char c = (unsigned char)*line;
+        if (c == '\n')
+            buffer_add(&b, "\\n", 2);
+        else if (strchr("\"\\?", c)) /* ? because of trigraphs */
+            buffer_printf(&b, "\\%c", c);
+        else if (c < 0x20 || c >= 0x7f)
+            buffer_printf(&b, "\\%03o", c);
+        else
+            buffer_add(&b, line, 1);
+    }
+    buffer_add(&b, "\"", 1);
+    return b.at;
+}
+
 /* Emits the grammar of compile --grammar. */
 static void put_grammar(Gen *g, Emit *e)
 {
@@ -503,10 +523,10 @@ static void put_grammar(Gen *g, Emit *e)
     let(e, "bytes", "%lld", (long long)g->o->grammar_bytes);
     put(e, "static const char *const grammar_of_program =\n");
     for (; line && *line; line++) {
-        let(e, "line", "%s", c_string(g->a, *line, strlen(*line)));
-        put(e, "$line\n");
+        let(e, "line", "%s", grammar_line(g->a, *line));
+        put(e, "    $line\n");
     }
-    put(e, g->o->grammar ? ";\n" : "NULL;\n");
+    put(e, g->o->grammar ? "    ;\n" : "    NULL;\n");
     put(e, "enum { GRAMMAR_OF_PROGRAM = $bytes }; /* its bytes */\n\n");
 }
 

@@ -1,0 +1,1 @@
+3 run models/g2p-en/g2p-en.yaml --json-schema=tests/schema/order.json
