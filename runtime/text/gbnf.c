@@ -365,28 +365,13 @@ static int64_t gbnf_name(const struct gbnf_parser *p)
     }
 }
 
-/* Returns the rule of this name among the first p->rules; -1: none. */
-static int64_t gbnf_find(const struct gbnf_parser *p, const char *name,
-                         int64_t n)
-{
-    for (int64_t i = 0; i < p->rules; i++) {
-        const struct attn_gbnf_rule *r = &p->g->rule[i];
-        if (r->bytes == n && memcmp(p->g->text + r->at, name, (size_t)n) == 0)
-            return i;
-    }
-    return -1;
-}
-
 static int gbnf_reference(struct gbnf_parser *p)
 {
     const int64_t n = gbnf_name(p), at = p->at;
     int64_t rule = 0;
     p->at += n;
     if (p->pass == GBNF_WRITE) {
-        const int64_t before = p->rules;
-        p->rules = p->g->rules;
-        rule = gbnf_find(p, p->g->text + at, n);
-        p->rules = before;
+        rule = *attn_gbnf_find(p->g, p->g->text + at, n) - 1;
         if (rule < 0)
             return gbnf_fail(p, at, "there is no rule of this name");
     }
@@ -525,8 +510,10 @@ static int gbnf_rule(struct gbnf_parser *p)
     if (n == 0)
         return gbnf_fail(p, at, "a rule is expected: NAME ::= ...");
     if (p->pass == GBNF_NAMES) {
-        if (gbnf_find(p, p->g->text + at, n) >= 0)
+        int32_t *slot = attn_gbnf_find(p->g, p->g->text + at, n);
+        if (*slot != 0)
             return gbnf_fail(p, at, "a rule of this name is there already");
+        *slot = (int32_t)p->rules + 1;
         p->g->rule[p->rules].at = (int32_t)at;
         p->g->rule[p->rules].bytes = (int32_t)n;
     }
@@ -546,7 +533,7 @@ static int gbnf_rule(struct gbnf_parser *p)
     const int c = gbnf_byte(p, 0);
     if (p->at < p->g->bytes && c != '\n' && c != '\r')
         return gbnf_fail(p, p->at, "this is not a part of a rule");
-    return gbnf_put(p, ATTN_GBNF_RETURN, 0, 0, 0);
+    return gbnf_put(p, ATTN_GBNF_RETURN, 0, 0, p->rules - 1);
 }
 
 /* Runs a pass over the text. Returns 0 or an error. */
@@ -554,6 +541,8 @@ static int gbnf_pass(struct attn_gbnf *g, int pass)
 {
     struct gbnf_parser p = { .g = g, .pass = pass };
     int wrong = 0;
+    if (g->bytes >= 3 && memcmp(g->text, "\xef\xbb\xbf", 3) == 0)
+        p.at = 3; /* a byte order mark */
     gbnf_space(&p, 1);
     while (wrong == 0 && p.at < g->bytes) {
         wrong = gbnf_rule(&p);
@@ -571,9 +560,13 @@ ATTN_API int attn_gbnf_parse(struct attn_gbnf *g, struct attn_memory *at)
         return wrong;
     g->op = attn_take(at, g->ops, sizeof *g->op);
     g->rule = attn_take(at, g->rules, sizeof *g->rule);
+    g->find = attn_take(at, 2 * g->rules, sizeof *g->find);
     g->mark = attn_take(at, g->ops, 1);
+    g->same = attn_take(at, g->ops, sizeof *g->same);
+    g->work = attn_take(at, g->ops, sizeof *g->work);
     if (!at->base)
         return 0;
+    memset(g->find, 0, (size_t)(2 * g->rules) * sizeof *g->find);
     wrong = gbnf_pass(g, GBNF_NAMES);
     return wrong ? wrong : gbnf_pass(g, GBNF_WRITE);
 }

@@ -11,7 +11,7 @@ enum {
     ATTN_GBNF_SPLIT,        /* the next op, or the one `to` further */
     ATTN_GBNF_JUMP,         /* the op `to` further */
     ATTN_GBNF_CALL,         /* rule `to`, then the next op */
-    ATTN_GBNF_RETURN,       /* the end of a rule */
+    ATTN_GBNF_RETURN,       /* the end of rule `to` */
     ATTN_GBNF_MOST = 262144 /* maximum ops of a grammar */
 };
 
@@ -23,6 +23,7 @@ struct attn_gbnf_op {
 struct attn_gbnf_rule {
     int32_t at, bytes; /* place and length of the name in the text */
     int32_t start;     /* its first op */
+    int32_t calls;     /* its first CALL; -1: none */
     unsigned char empty, ends, clean; /* matches the empty text; matches some
                                        * text; is not left-recursive */
 };
@@ -32,7 +33,11 @@ struct attn_gbnf {
     int64_t bytes;
     struct attn_gbnf_op *op;
     struct attn_gbnf_rule *rule;
-    unsigned char *mark; /* [ops] scratch memory */
+    int32_t *find; /* [2 * rules] hash table of names: rule plus 1; 0: empty */
+    /* scratch memory */
+    unsigned char *mark; /* [ops] */
+    int32_t *same;       /* [ops] next CALL of the same rule; -1: none */
+    int32_t *work;       /* [ops] */
     int64_t ops, rules, root;
     unsigned char edge[257]; /* 1: a range of some op begins at this byte, or
                               * ends before it */
@@ -54,6 +59,10 @@ ATTN_API int attn_gbnf_add(struct attn_gbnf_set *set, uint32_t lo, uint32_t hi);
 /* Makes the set of all characters that are not in the set. */
 ATTN_API void attn_gbnf_invert(struct attn_gbnf_set *set);
 
+/* Returns the slot in g->find of a name, which is 0 if no rule has it. */
+ATTN_API int32_t *attn_gbnf_find(struct attn_gbnf *g, const char *name,
+                                 int64_t n);
+
 /* ---- gbnf.c ---- */
 
 /* Reads g->text and writes its ops, without the checks of attn_gbnf_read(). */
@@ -67,7 +76,7 @@ ATTN_API int attn_gbnf_parse(struct attn_gbnf *g, struct attn_memory *at);
 ATTN_API int attn_gbnf_read(struct attn_gbnf *g, const char *text,
                             int64_t bytes, struct attn_memory *at);
 /* Sets the line and the column, in characters, of a place in a text. Both begin
- * at 1. */
+ * at 1, after a byte order mark. */
 ATTN_API void attn_gbnf_place(const char *text, int64_t at, int64_t *line,
                               int64_t *column);
 

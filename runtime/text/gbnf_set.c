@@ -1,4 +1,5 @@
-/* gbnf_set.c: sets of characters, for the classes of a grammar. */
+/* gbnf_set.c: sets of characters, for the classes of a grammar, and the names
+ * of its rules. */
 #include "runtime/core.h"
 
 #include <string.h>
@@ -42,4 +43,17 @@ ATTN_API void attn_gbnf_invert(struct attn_gbnf_set *set)
         other.n++;
     }
     *set = other;
+}
+
+ATTN_API int32_t *attn_gbnf_find(struct attn_gbnf *g, const char *name,
+                                 int64_t n)
+{
+    const int64_t slots = 2 * g->rules;
+    int64_t at = attn_slot(attn_text_hash(name, n), slots);
+    for (; g->find[at] != 0; at = (at + 1) % slots) {
+        const struct attn_gbnf_rule *r = &g->rule[g->find[at] - 1];
+        if (r->bytes == n && memcmp(g->text + r->at, name, (size_t)n) == 0)
+            break;
+    }
+    return &g->find[at];
 }

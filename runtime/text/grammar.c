@@ -68,6 +68,12 @@ ATTN_API int attn_grammar_open(struct attn_grammar *g,
     if (wrong)
         return wrong;
     attn_vocab_open(&g->v, r->block);
+    if (attn_grammar_trims(&g->v)) {
+        g->is.why = "this tokenizer's decoder removes characters at the end of "
+                    "an answer (Strip), which a grammar can't be about";
+        g->is.at = 0;
+        return ATTN_ERROR_GRAMMAR;
+    }
     g->vocab = r->vocab;
     g->size = attn_min(g->v.head->size, r->vocab);
     g->begun = r->begun;

@@ -104,6 +104,8 @@ ATTN_API int attn_automaton_ends(const struct attn_grammar *g, int32_t state);
 /* Takes the memory of the tokens' texts, and fills it if there is some. */
 ATTN_API void attn_grammar_tokens(struct attn_grammar *g,
                                   struct attn_memory *at);
+/* True if what a token prints depends on whether another follows. */
+ATTN_API int attn_grammar_trims(const struct attn_vocab *v);
 /* Returns the text of a token as the first of an answer, and its length. */
 ATTN_API const char *attn_grammar_first(struct attn_grammar *g, int32_t id,
                                         int64_t *n);

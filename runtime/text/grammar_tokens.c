@@ -18,6 +18,15 @@ static const struct attn_step *spelled_step(const struct attn_vocab *v, int op)
     return NULL;
 }
 
+/* True if the decoder removes characters at the end of a text, so that what a
+ * token prints depends on whether another follows. */
+ATTN_API int attn_grammar_trims(const struct attn_vocab *v)
+{
+    const struct attn_step *strip = spelled_step(v, ATTN_STEP_STRIP_OUT);
+    const struct attn_step *fuse = spelled_step(v, ATTN_STEP_FUSE);
+    return strip && fuse && fuse < strip && strip->flags / 256 > 0;
+}
+
 /* Returns the maximum bytes of the printed text of a token with n bytes. */
 static int64_t spelled_most(const struct attn_vocab *v, int64_t n)
 {

@@ -61,6 +61,8 @@ static void messages(void **unused)
         { "a ::= \"b\"", 1, 1, "no rule root" },
         { "root = \"a\"", 1, 6, "::= is expected" },
         { "root ::= \"a\"\n%", 2, 1, "a rule is expected" },
+        { "\xef\xbb\xbfroot = \"a\"", 1, 6, "::= is expected" },
+        { "root ::= \"a\"\n\xef\xbb\xbf", 2, 1, "a rule is expected" },
         { "root ::= \"\xc3\xa9\" $", 1, 14, "not a part of a rule" },
         { "root ::= \"a", 1, 10, "no closing quote" },
         { "root ::= [a", 1, 10, "no closing bracket" },
@@ -99,6 +101,29 @@ static void messages(void **unused)
                      is.why);
         free(memory);
     }
+}
+
+/* The checks take time in proportion to the grammar, whatever its order is. */
+static void many_rules(void **unused)
+{
+    enum { Rules = 60000, Bytes = 32 };
+    char *text = malloc((size_t)Rules * Bytes);
+    (void)unused;
+    for (int circle = 0; circle < 2; circle++) {
+        struct attn_gbnf is;
+        void *memory;
+        char *to = text;
+        to += sprintf(to, "root ::= r%d\n", Rules - 1);
+        to += sprintf(to, circle ? "r0 ::= r%d\n" : "r0 ::= \"a\"\n",
+                      Rules - 1);
+        for (int i = 1; i < Rules; i++)
+            to += sprintf(to, "r%d ::= \"b\"? r%d\n", i, i - 1);
+        assert_int_equal(opened(text, &is, &memory) != NULL, !circle);
+        if (circle)
+            assert_non_null(strstr(is.why, "begins with itself"));
+        free(memory);
+    }
+    free(text);
 }
 
 static void deep_groups(void **unused)
@@ -350,9 +375,10 @@ static void inverse(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inverse),         cmocka_unit_test(messages),
-        cmocka_unit_test(deep_groups),     cmocka_unit_test(matches),
-        cmocka_unit_test(random_grammars), cmocka_unit_test(many_states),
+        cmocka_unit_test(inverse),     cmocka_unit_test(messages),
+        cmocka_unit_test(many_rules),  cmocka_unit_test(deep_groups),
+        cmocka_unit_test(matches),     cmocka_unit_test(random_grammars),
+        cmocka_unit_test(many_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,10 @@ static const Words kinds[] = {
         "ab",
         "<0xC3>", "<0xA9>", "<0x0A>", "<0x20>", "\xc3\xa9", "b\xe2\x96\x81",
         "aab" } },
+    { "strip", /* of each token */
+      { { ATTN_STEP_STRIP_OUT, 1 + 2 * 256, TEXT(" "), TEXT("") } },
+      ATTN_MERGES,
+      { "*end", "a ", " b", "ab", "  a  ", " ", "\xc3\xa9", "aab" } },
     { "pieces",
       { { ATTN_STEP_PIECES_OUT, 1, MARK, TEXT(" ? ") } },
       ATTN_MERGES,
@@ -257,6 +261,26 @@ static void prefixes(void **unused)
     free(block);
 }
 
+/* A decoder removes spaces at the end of the complete text. */
+static void trims(void **unused)
+{
+    static const Words w = {
+        "trims",
+        { { .op = ATTN_STEP_FUSE },
+          { ATTN_STEP_STRIP_OUT, 256, TEXT(" "), TEXT("") } },
+        ATTN_MERGES,
+        { "*end", "a", " " },
+    };
+    int vocab;
+    struct attn_gbnf is;
+    void *memory, *block = block_of(&w, &vocab);
+    (void)unused;
+    assert_null(opened("root ::= \"a\"", block, vocab, 0, &is, &memory));
+    assert_non_null(strstr(is.why, "(Strip)"));
+    free(memory);
+    free(block);
+}
+
 static void cannot_begin(void **unused)
 {
     static const struct {
@@ -284,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_decoder),
         cmocka_unit_test(prefixes),
+        cmocka_unit_test(trims),
         cmocka_unit_test(cannot_begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

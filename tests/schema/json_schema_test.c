@@ -66,8 +66,8 @@ static const struct {
       "circle of $ref" },
     { "{\"$ref\":\"#/$defs/a\",\"$defs\":{\"a\":{\"anyOf\":[{\"$ref\":"
       "\"#/$defs/b\"},{\"type\":\"null\"}]},\"b\":{\"$ref\":\"#/$defs/a\"}}}",
-      "s.json: #/$defs/a/anyOf/0: this schema leads back to itself, and to no "
-      "value: end the circle of $ref" },
+      "s.json: #/$defs/a: this schema leads back to itself, and to no value: "
+      "end the circle of $ref" },
     { "{\"properties\":{\"a\":{\"$ref\":\"#\"}},\"required\":[\"a\"]}",
       "s.json: #: every value of this schema contains another of its values: "
       "make that optional" },
