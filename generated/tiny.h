@@ -475,17 +475,18 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
                             * file compiled with -DATTNC_THREADS -pthread */
     const struct attn_parallel *parallel; /* the caller's threads, used instead
                                            * of `threads` */
-    int64_t max_input;  /* maximum tokens or rows of inputs; 0: the model's */
-    int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
-    int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
-    int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
-    int64_t draft;      /* of the answers that grow, such as ATTN_DRAFT_NGRAM;
-                         * used instead of that of the search options */
-    const struct attn_drafter *drafter; /* for ATTN_DRAFT_MODEL; its handle
-                                         * has to stay open */
-    int64_t unchecked; /* 1: do not compare the weights with their hash, so
-                        * that they are read from disk only when they are first
-                        * used */
+    int64_t max_input;   /* maximum tokens or rows of inputs; 0: the model's */
+    int64_t max_output;  /* maximum tokens of an answer; 0: the model's limit */
+    int64_t max_text;    /* maximum bytes of a text; 0: 16 per token */
+    int64_t beam;        /* maximum beam of a search; 0: the spec's beam */
+    int64_t draft;       /* of the answers that grow, such as ATTN_DRAFT_NGRAM;
+                          * used instead of that of the search options */
+    const char *grammar; /* answers follow this grammar, in GBNF; search options
+                          * with a process.constrain use that instead; NULL:
+                          * none */
+    int64_t unchecked;   /* 1: do not compare the weights with their hash, so
+                          * that they are read from disk only when they are
+                          * first used */
     /* requests, in models that generate */
     int64_t batch;   /* maximum requests answered at the same time; 0: none are
                       * taken */
@@ -555,14 +556,15 @@ void tiny_options(struct attn_search_options *o);
  * tiny_close(). path: the weights file; NULL: the weights are inside the C
  * file, or there are none. o NULL: all options 0. Copies *o, but o->parallel
  * has to stay valid until the handle is closed. Only this function allocates
- * memory: one block of tiny_memory() bytes, one for the ids of a text, and
- * threads if the options ask for them. If it fails, it still returns a handle,
- * and tiny_error() says why; NULL: out of memory. */
+ * memory: one block of tiny_memory() bytes, one for the ids of a text and the
+ * grammar, and threads if the options ask for them. If it fails, it still
+ * returns a handle, and tiny_error() says why; NULL: out of memory. */
 struct attn_handle *tiny_open(const char *path,
                               const struct attn_open_options *o);
 
 /* Returns the bytes that tiny_open() with these options allocates, without the
- * block for the ids of a text. Errors: ATTN_ERROR_OPTION, ATTN_ERROR_COUNT. */
+ * block for the ids of a text and the grammar. Errors: ATTN_ERROR_OPTION,
+ * ATTN_ERROR_COUNT. */
 int64_t tiny_memory(const struct attn_open_options *o);
 
 /* Returns in words what was wrong with the last call on this handle; "":

@@ -48,13 +48,14 @@ OPENED(Always, struct attn_handle *, open,
     "file, or there are none. o NULL: all options 0. Copies *o, but "
     "o->parallel has to stay valid until the handle is closed. Only this "
     "function allocates memory: one block of $memory() bytes, one for the ids "
-    "of a text, and threads if the options ask for them. If it fails, it "
-    "still returns a handle, and $error() says why; NULL: out of memory.")
+    "of a text and the grammar, and threads if the options ask for them. If "
+    "it fails, it still returns a handle, and $error() says why; NULL: out of "
+    "memory.")
 
 OPENED(Always, int64_t, memory,
     (MODEL, P(const struct attn_open_options *, o)),
     "Returns the bytes that $open() with these options allocates, without the "
-    "block for the ids of a text. Errors: ATTN_ERROR_OPTION, "
+    "block for the ids of a text and the grammar. Errors: ATTN_ERROR_OPTION, "
     "ATTN_ERROR_COUNT.")
 
 OPENED(Always, const char *, error,

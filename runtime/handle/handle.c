@@ -52,7 +52,8 @@ struct attn_handle {
     void *work; /* memory of a call */
     int64_t work_bytes;
 #if ATTN_HAS_SEARCH
-    struct attn_drafter drafter; /* for ATTN_DRAFT_MODEL */
+    struct attn_drafter drafter;  /* for ATTN_DRAFT_MODEL */
+    struct attn_grammar *grammar; /* NULL: none */
     struct attn_queue_size queue_size;
     struct handle_queue *queue; /* NULL: the handle takes no requests */
 #endif
@@ -65,6 +66,10 @@ static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o);
 #if ATTN_HAS_SEARCH
 static int handle_lay_out_queue(struct attn_handle *h, struct attn_memory *at);
+/* Opens a grammar in memory taken from `at`, whose size it counts if `at` has
+ * no base; NULL: there is none. Returns 0 or an error. */
+static int handle_open_grammar(struct attn_handle *h, const char *text,
+                               struct attn_memory *at);
 #endif
 
 /* ---- errors ---- */
@@ -307,10 +312,12 @@ static int64_t handle_words(struct attn_handle *h)
     return words;
 }
 
-/* Allocates the memory for the tokens of a text. Returns 0 or an error. */
-static int handle_open_tokens(struct attn_handle *h)
+/* Allocates the memory for the tokens of a text, and a grammar for them.
+ * Returns 0 or an error. */
+static int handle_open_tokens(struct attn_handle *h, const char *grammar)
 {
     struct attn_memory at;
+    int wrong = 0;
 
 #if ATTN_HAS_TEXT
     const int64_t words = handle_words(h);
@@ -332,8 +339,13 @@ static int handle_open_tokens(struct attn_handle *h)
 #if ATTN_HAS_EMBED
         h->joined = attn_take(&at, handle_longest(h), 1);
 #endif
-        if (laid == 1)
-            break;
+#if ATTN_HAS_SEARCH
+        wrong = handle_open_grammar(h, grammar, &at);
+#else
+        (void)grammar;
+#endif
+        if (wrong || laid == 1)
+            return wrong;
         h->tokens = malloc((size_t)attn_memory_bytes(&at));
         if (!h->tokens)
             return handle_fail(h, ATTN_ERROR_OPEN,
@@ -401,7 +413,7 @@ ATTN_API struct attn_handle *attn_open(const struct attn_model *m,
     handle_lay_out(h, &at);
     h->failed = handle_weights(h, path, o ? o->unchecked : 0);
     if (!h->failed && h->model->kind != ATTN_ATTENTION)
-        h->failed = handle_open_tokens(h);
+        h->failed = handle_open_tokens(h, o ? o->grammar : NULL);
     if (!h->failed)
         h->failed = handle_threads(h, o ? o->threads : 0);
     return h;

@@ -63,6 +63,50 @@ static int handle_sizes(struct attn_handle *h,
     return wrong ? wrong : handle_queue_sizes(h, o);
 }
 
+static int handle_open_grammar(struct attn_handle *h, const char *text,
+                               struct attn_memory *at)
+{
+#if ATTN_HAS_TEXT
+    struct attn_search_options spec;
+    struct attn_grammar counted, *g;
+    int64_t line, column;
+
+    if (text && h->target) {
+        const int64_t bytes = (int64_t)strlen(text);
+        char *copy = attn_take(at, bytes + 1, 1);
+        g = attn_take(at, 1, sizeof *g);
+        options_of_spec(&spec);
+        if (copy)
+            memcpy(copy, text, (size_t)bytes);
+        g = g ? g : &counted;
+        const struct attn_grammar_request r = {
+            .text = copy ? copy : text,
+            .bytes = bytes,
+            .block = h->target,
+            .vocab = h->model->target_vocab,
+            .begun = h->model->kind == ATTN_DECODER,
+            .prefix = spec.prefix,
+            .prefix_n = spec.prefix_n,
+        };
+        const int wrong = attn_grammar_open(g, &r, at);
+        h->grammar = g == &counted || wrong ? NULL : g;
+        if (wrong) {
+            attn_gbnf_place(g->is.text, g->is.at, &line, &column);
+            return handle_fail(h, wrong, "grammar:%lld:%lld: %s",
+                               (long long)line, (long long)column, g->is.why);
+        }
+        return 0;
+    }
+#endif
+    (void)at;
+    if (!text)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_OPTION,
+                       "grammar: %s has no vocabulary: a grammar is about the "
+                       "text of tokens",
+                       h->model->name);
+}
+
 /* Returns the search options, within the limits of the handle. `asked` NULL:
  * the spec's options. */
 static struct attn_search_options
@@ -77,6 +121,12 @@ handle_choice(const struct attn_handle *h,
     o.results = 1;
     o.draft = h->draft;
     o.drafter = &h->drafter;
+#if ATTN_HAS_TEXT
+    if (h->grammar && !o.process.constrain) {
+        o.process.constrain = attn_grammar_allow;
+        o.process.constraint = h->grammar;
+    }
+#endif
     if (o.max_output == 0 || o.max_output > h->output)
         o.max_output = h->output;
     if (!o.parallel)

@@ -7,9 +7,10 @@ static int handle_sizes(struct attn_handle *h,
     const struct attn_model *m = h->model;
     const int64_t most = m->max_source - m->class_token;
 
-    if (o->max_output != 0 || o->beam != 0 || o->draft != 0)
+    if (o->max_output != 0 || o->beam != 0 || o->draft != 0 || o->grammar)
         return handle_fail(h, ATTN_ERROR_OPTION,
-                           "max_output, beam, draft: %s generates nothing",
+                           "max_output, beam, draft, grammar: %s generates "
+                           "nothing",
                            m->name);
     if (m->kind == ATTN_ATTENTION) /* the limit applies to both queries and
                                     * keys */

@@ -105,6 +105,39 @@ static void check_requests(const char *path)
     m_close(h);
 }
 
+/* Checks that all answers follow the grammar, that it is in the memory of
+ * open(), and that its message has its place. */
+static void check_grammar(const char *path)
+{
+    static const char follows[] = "K AH T EH";
+    const struct attn_open_options plain = { .batch = 1 };
+    const struct attn_open_options bad = { .grammar = "root ::=\n \"K\" x" };
+    struct attn_open_options o = { .batch = 1 };
+    char grammar[] =
+        "root ::= \"K\" (\" \" s){1,3}\n"
+        "s ::= \"AA\" | \"AH\" | \"EH\" | \"ER\" | [B-DF-HJ-NP-TV-Z]+";
+    char out[100];
+    o.grammar = grammar;
+    HOLDS(m_memory(&o) == m_memory(&plain));
+    struct attn_handle *h = m_open(path, &o);
+    struct taken t = { .most = -1 };
+    HOLDS(!*m_error(h));
+    memset(grammar, 0, sizeof grammar); /* open() has copied it */
+    const int before = allocated;
+    HOLDS(m_translate(h, word, -1, NULL, out, sizeof out) == 9);
+    HOLDS(!strcmp(out, follows));
+    HOLDS(m_generate(h, word, NULL, take, &t) > 0);
+    HOLDS(t.n == 9 && !memcmp(t.text, follows, 9));
+    const struct attn_event e = work_until(h, m_submit(h, word, -1, NULL));
+    HOLDS(m_event_text(h, &e, out, sizeof out) == 9 && !strcmp(out, follows));
+    HOLDS(allocated == before);
+    m_close(h);
+    h = m_open(path, &bad);
+    HOLDS(!strcmp(m_error(h), "grammar:2:6: there is no rule of this name"));
+    HOLDS(m_translate(h, word, -1, NULL, out, sizeof out) == ATTN_ERROR_OPEN);
+    m_close(h);
+}
+
 static void check_no_memory(const char *path)
 {
     none = 1;
@@ -240,6 +273,7 @@ int main(int argc, char **argv)
     check_memory(path);
     check_no_memory(path);
     check_requests(path);
+    check_grammar(path);
     check_room(path);
     check_stop(path);
     check_sizes(path);

@@ -65,12 +65,24 @@ static void check_options(void)
                 : "no weights are inside");
 }
 
+static void check_bad_grammar(void)
+{
+    const struct attn_open_options o = { .grammar = "root ::= x" };
+    refuses(NULL, &o,
+            m_embedded(NULL) || model->weights_bytes == 0
+                    || model->kind == ATTN_ENCODER
+                    || model->kind == ATTN_ATTENTION
+                ? "grammar"
+                : "no weights are inside");
+}
+
 static void check_open(void)
 {
     refuses("/nowhere/at/all", NULL, "No such file");
     refuses("/", NULL, "not a regular file");
     refuses("LICENSE", NULL, "LICENSE: ");
     check_options();
+    check_bad_grammar();
     handle = m_open(NULL, &(struct attn_open_options){ .batch = 2 });
     sound = m_error(handle)[0] == '\0';
     if (sound != (m_embedded(NULL) != NULL || model->weights_bytes == 0))

@@ -22,7 +22,7 @@ struct answering {
     File grammar;             /* file of --grammar */
     Engine small;             /* the model of --draft */
     struct attn_drafter drafter;
-    bool schema;              /* p.set.grammar is the file of --json-schema */
+    bool schema; /* p.set.grammar is the file of --json-schema */
     /* JSON output */
     Buffer object;                     /* JSON object that is being written */
     char why[PROGRAM_PARTS][ATTN_WHY]; /* why[i]: error in part i */
