@@ -1,6 +1,6 @@
 /* json_schema_test.c: tests the messages about JSON schemas, and that changed
  * bytes of schemas give a grammar or a message. The texts of grammars are held
- * to a validator by tests/schema/draw_test. */
+ * to a validator by tests/schema/schema_answers_test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
