@@ -2727,7 +2727,9 @@ struct attn_open_options {
     int64_t max_text;
     int64_t beam;
     int64_t draft;
+    const struct attn_drafter *drafter;
     const char *grammar;
+    int64_t chat;
     int64_t unchecked;
     int64_t batch;
     int64_t waiting;
@@ -9033,7 +9035,8 @@ static int handle_lay_out(struct attn_handle *h, struct attn_memory *at)
     h->bound = attn_take(at, h->model->bound_bytes, 1);
     h->work_bytes = handle_call_bytes(h);
     h->work = attn_take(at, h->work_bytes, 1);
-    return handle_lay_out_queue(h, at);
+    int wrong = handle_lay_out_queue(h, at);
+    return wrong;
 }
 
 ATTN_API int64_t attn_memory(const struct attn_model *m,
@@ -9207,6 +9210,16 @@ ATTN_API int attn_drafter(const struct attn_model *m, struct attn_handle *h,
     return 0;
 }
 
+/* Sets the maximum tokens of the conversation. Returns 0 or an error. */
+static int handle_chat_size(struct attn_handle *h, int64_t chat)
+{
+    if (chat == 0)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_OPTION,
+                       "chat: the spec has no `chat`, the texts around the "
+                       "turns of a conversation, or no vocabulary");
+}
+
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
 {
@@ -9225,6 +9238,8 @@ static int handle_sizes(struct attn_handle *h,
         wrong = handle_size(h, "beam", o->beam, INT16_MAX, &h->beam);
     if (wrong == 0)
         wrong = handle_draft(h, o->draft, o->drafter);
+    if (wrong == 0)
+        wrong = handle_chat_size(h, o->chat);
     options_of_spec(&spec);
     if (o->beam == 0)
         h->beam = spec.beam;
@@ -9453,7 +9468,26 @@ static int handle_give(struct attn_handle *h, struct handle_answer *a,
     return 0;
 }
 
-/* Passes tokens to the callback as they are chosen. Returns 0 or an error. */
+/* Passes at most `most` tokens to the callback as they are chosen. Returns 0 or
+ * an error. */
+static int handle_follow(struct attn_handle *h, struct attn_stream *s,
+                         int64_t most, struct handle_answer *a)
+{
+    int64_t token = 0;
+    int wrong = 0;
+
+    while (wrong == 0 && !a->stopped && a->n < most) {
+        token = attn_stream_next(s);
+        if (token < 0)
+            break;
+        wrong = handle_give(h, a, (int32_t)token);
+    }
+    if (wrong == 0 && token < ATTN_STREAM_FULL)
+        wrong = handle_refuse(h, token);
+    return wrong;
+}
+
+/* Answers one token after the other. Returns 0 or an error. */
 static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
                          const struct attn_search_options *o,
                          struct handle_answer *a)
@@ -9470,23 +9504,12 @@ static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
         .bytes = h->work_bytes,
     };
     struct attn_stream s;
-    int64_t token = 0;
     int wrong = handle_room(h, handle_stream_size(h, o, n));
 
     if (wrong)
         return wrong;
     wrong = attn_stream_open(&s, &r);
-    if (wrong)
-        return handle_refuse(h, wrong);
-    while (wrong == 0 && !a->stopped) {
-        token = attn_stream_next(&s);
-        if (token < 0)
-            break;
-        wrong = handle_give(h, a, (int32_t)token);
-    }
-    if (wrong == 0 && token < ATTN_STREAM_FULL)
-        wrong = handle_refuse(h, token);
-    return wrong;
+    return wrong ? handle_refuse(h, wrong) : handle_follow(h, &s, INT64_MAX, a);
 }
 
 /* Answers, and passes the tokens to the callback. With several hypotheses, no

@@ -256,8 +256,8 @@ struct attn_model {
     /* asks the system for AMX; returns 0 if this process may not use it. NULL:
      * no product uses AMX */
     int64_t (*amx_allowed)(void);
-    /* what the spec adds to texts; NULL: the model generates, or the file has
-     * no code for texts */
+    /* what the spec adds to texts; NULL: nothing, or the file has no code for
+     * texts */
     const struct attn_texts *texts;
 };
 
@@ -475,18 +475,22 @@ struct attn_open_options { /* options; if all are 0, the limits are those of the
                             * file compiled with -DATTNC_THREADS -pthread */
     const struct attn_parallel *parallel; /* the caller's threads, used instead
                                            * of `threads` */
-    int64_t max_input;   /* maximum tokens or rows of inputs; 0: the model's */
-    int64_t max_output;  /* maximum tokens of an answer; 0: the model's limit */
-    int64_t max_text;    /* maximum bytes of a text; 0: 16 per token */
-    int64_t beam;        /* maximum beam of a search; 0: the spec's beam */
-    int64_t draft;       /* of the answers that grow, such as ATTN_DRAFT_NGRAM;
-                          * used instead of that of the search options */
+    int64_t max_input;  /* maximum tokens or rows of inputs; 0: the model's */
+    int64_t max_output; /* maximum tokens of an answer; 0: the model's limit */
+    int64_t max_text;   /* maximum bytes of a text; 0: 16 per token */
+    int64_t beam;       /* maximum beam of a search; 0: the spec's beam */
+    int64_t draft;      /* of the answers that grow, such as ATTN_DRAFT_NGRAM;
+                         * used instead of that of the search options */
+    const struct attn_drafter *drafter; /* for ATTN_DRAFT_MODEL; its handle
+                                         * has to stay open */
     const char *grammar; /* answers follow this grammar, in GBNF; search options
                           * with a process.constrain use that instead; NULL:
                           * none */
-    int64_t unchecked;   /* 1: do not compare the weights with their hash, so
-                          * that they are read from disk only when they are
-                          * first used */
+    int64_t chat;      /* maximum tokens of a conversation, at most the model's
+                        * max_len; 0: the handle has none */
+    int64_t unchecked; /* 1: do not compare the weights with their hash, so
+                        * that they are read from disk only when they are first
+                        * used */
     /* requests, in models that generate */
     int64_t batch;   /* maximum requests answered at the same time; 0: none are
                       * taken */

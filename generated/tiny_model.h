@@ -275,8 +275,8 @@ struct attn_model {
     /* asks the system for AMX; returns 0 if this process may not use it. NULL:
      * no product uses AMX */
     int64_t (*amx_allowed)(void);
-    /* what the spec adds to texts; NULL: the model generates, or the file has
-     * no code for texts */
+    /* what the spec adds to texts; NULL: nothing, or the file has no code for
+     * texts */
     const struct attn_texts *texts;
 };
 

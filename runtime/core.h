@@ -40,6 +40,7 @@
 #include "runtime/search/search.h"
 #include "runtime/search/queue.h"
 #include "runtime/search/stream.h"
+#include "runtime/text/chat.h"
 #include "runtime/text/text_task.h"
 #include "runtime/text/text.h"
 #include "runtime/text/encoding.h"

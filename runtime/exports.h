@@ -19,6 +19,7 @@
  *   - Decodes: those that generate.
  *   - Answers: those that generate from ids.
  *   - AnswersText: the same with vocabularies.
+ *   - Chats: those of AnswersText whose spec has a `chat`.
  *   - TranslatesIds: those of Answers that have an encoder.
  *   - TranslatesText: the same with vocabularies.
  *   - Texts: those with a vocabulary.
@@ -176,6 +177,35 @@ OPENED(Answers, int64_t, generate_ids,
     "Answers ids[n] and passes each token of the answer to take(user, id). "
     "Otherwise as a call that generates text. Errors: those of $search(), "
     "ATTN_ERROR_OPEN, and ATTN_ERROR_LENGTH if n is above max_input.")
+
+OPENED(Chats, int64_t, chat,
+    (MODEL, P(struct attn_handle *, h), P(const char *, text),
+     P(int64_t, bytes), P(const struct attn_search_options *, o),
+     P(attn_take_text *, take), P(void *, user)),
+    "Answers the next turn of the handle's conversation, as --chat of the "
+    "program does, and passes the answer to take() as $generate() does, always "
+    "with a beam of 1. bytes -1: the text ends at its NUL. The model reads the "
+    "turn with the texts of the spec's `chat` around it; the turns and answers "
+    "before it stay read. An answer that take() ended is part of the "
+    "conversation. o NULL: $options(). Returns the number of tokens of the "
+    "answer. If the text or an option is wrong, or there is no room for the "
+    "turn, the conversation stays as it was. Errors: those of the text "
+    "(ATTN_ERROR_UNKNOWN, ATTN_ERROR_UTF8, ATTN_ERROR_LENGTH), "
+    "ATTN_ERROR_LENGTH also if the conversation would be longer than `chat` of "
+    "the options at open, ATTN_ERROR_OPTION, also if that was 0, "
+    "ATTN_ERROR_ID, ATTN_ERROR_ROOM if `o` has more threads than the handle, "
+    "ATTN_ERROR_NULL, ATTN_ERROR_COUNT, ATTN_ERROR_OPEN, ATTN_ERROR_FINITE, "
+    "ATTN_ERROR_GRAMMAR, ATTN_ERROR_FIXED.")
+
+OPENED(Chats, int, chat_begin,
+    (MODEL, P(struct attn_handle *, h), P(const char *, system)),
+    "Begins a new conversation: the next $chat() answers its first turn. "
+    "Copies `system`, the system's text, which ends at its NUL; NULL: the "
+    "spec's, as in the first conversation of a handle. Returns 0. After an "
+    "error the conversation stays as it was. Errors: those of a text "
+    "(ATTN_ERROR_UNKNOWN, ATTN_ERROR_UTF8, ATTN_ERROR_LENGTH), "
+    "ATTN_ERROR_OPTION if `chat` of the options at open was 0, "
+    "ATTN_ERROR_OPEN, ATTN_ERROR_NULL.")
 
 OPENED(Answers, int, drafter,
     (MODEL, P(struct attn_handle *, h), P(struct attn_drafter *, to)),

@@ -13,6 +13,7 @@ BEGIN {
     files["Decodes"] = "models that generate"
     files["Answers"] = "models that generate from ids"
     files["AnswersText"] = "models that generate, with vocabularies"
+    files["Chats"] = "models whose spec has a `chat`, with a vocabulary"
     files["TranslatesIds"] = "encoder-decoders of ids"
     files["TranslatesText"] = "encoder-decoders with vocabularies"
     files["Texts"] = "models with a vocabulary"

@@ -34,8 +34,8 @@ PART(States, "states",
      "streams, which can be saved and restored")
 PART(Handle, "handle",
      "options open memory error target close encode embed embed_as embed_pair "
-     "encode_rows attend translate translate_ids generate generate_ids score "
-     "score_ids",
+     "encode_rows attend translate translate_ids generate generate_ids chat "
+     "chat_begin score score_ids",
      "an open model, which maps its weights and has its own memory")
 PART(Threads, "threads", "threads",
      "one call on several threads")

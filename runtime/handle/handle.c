@@ -57,6 +57,10 @@ struct attn_handle {
     struct attn_queue_size queue_size;
     struct handle_queue *queue; /* NULL: the handle takes no requests */
 #endif
+#if ATTN_HAS_CHAT
+    int64_t chat;             /* maximum tokens of the conversation */
+    struct handle_talk *talk; /* NULL: the handle has no conversation */
+#endif
 };
 
 /* Returns the bytes of memory that the largest call within the limits needs. */
@@ -70,6 +74,10 @@ static int handle_lay_out_queue(struct attn_handle *h, struct attn_memory *at);
  * no base; NULL: there is none. Returns 0 or an error. */
 static int handle_open_grammar(struct attn_handle *h, const char *text,
                                struct attn_memory *at);
+#endif
+#if ATTN_HAS_CHAT
+static int handle_lay_out_talk(struct attn_handle *h, struct attn_memory *at);
+static int64_t handle_longest_turn(const struct attn_handle *h);
 #endif
 
 /* ---- errors ---- */
@@ -200,7 +208,12 @@ static int handle_lay_out(struct attn_handle *h, struct attn_memory *at)
     h->work_bytes = handle_call_bytes(h);
     h->work = attn_take(at, h->work_bytes, 1);
 #if ATTN_HAS_SEARCH
-    return handle_lay_out_queue(h, at);
+    int wrong = handle_lay_out_queue(h, at);
+#if ATTN_HAS_CHAT
+    if (wrong == 0)
+        wrong = handle_lay_out_talk(h, at);
+#endif
+    return wrong;
 #else
     return 0;
 #endif
@@ -253,8 +266,8 @@ static int handle_weights(struct attn_handle *h, const char *path,
     return 0;
 }
 
-/* Returns the maximum bytes of a text, with the spec's prompt before it or the
- * texts around a pair. */
+/* Returns the maximum bytes of a text, with the spec's prompt before it, or the
+ * texts around a pair or a turn. */
 static int64_t handle_longest(const struct attn_handle *h)
 {
     int64_t more = 0;
@@ -267,6 +280,10 @@ static int64_t handle_longest(const struct attn_handle *h)
         more = attn_pair_text(&t->pair, &none, NULL);
     for (int64_t i = 0; t && t->prompts && t->prompts[i]; i += 2)
         more = attn_max(more, (int64_t)strlen(t->prompts[i + 1]));
+#endif
+#if ATTN_HAS_CHAT
+    if (h->chat > 0)
+        return handle_longest_turn(h);
 #endif
     return h->text + more;
 }

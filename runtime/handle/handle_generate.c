@@ -39,6 +39,25 @@ ATTN_API int attn_drafter(const struct attn_model *m, struct attn_handle *h,
     return 0;
 }
 
+/* Sets the maximum tokens of the conversation. Returns 0 or an error. */
+static int handle_chat_size(struct attn_handle *h, int64_t chat)
+{
+#if ATTN_HAS_CHAT
+    const struct attn_texts *t = h->model->texts;
+    int64_t most;
+
+    if (chat != 0 && t && t->chat) {
+        h->chat = chat;
+        return handle_size(h, "chat", chat, h->model->max_target, &most);
+    }
+#endif
+    if (chat == 0)
+        return 0;
+    return handle_fail(h, ATTN_ERROR_OPTION,
+                       "chat: the spec has no `chat`, the texts around the "
+                       "turns of a conversation, or no vocabulary");
+}
+
 static int handle_sizes(struct attn_handle *h,
                         const struct attn_open_options *o)
 {
@@ -57,6 +76,8 @@ static int handle_sizes(struct attn_handle *h,
         wrong = handle_size(h, "beam", o->beam, INT16_MAX, &h->beam);
     if (wrong == 0)
         wrong = handle_draft(h, o->draft, o->drafter);
+    if (wrong == 0)
+        wrong = handle_chat_size(h, o->chat);
     options_of_spec(&spec);
     if (o->beam == 0)
         h->beam = spec.beam;
@@ -401,7 +422,26 @@ static int handle_give(struct attn_handle *h, struct handle_answer *a,
     return 0;
 }
 
-/* Passes tokens to the callback as they are chosen. Returns 0 or an error. */
+/* Passes at most `most` tokens to the callback as they are chosen. Returns 0 or
+ * an error. */
+static int handle_follow(struct attn_handle *h, struct attn_stream *s,
+                         int64_t most, struct handle_answer *a)
+{
+    int64_t token = 0;
+    int wrong = 0;
+
+    while (wrong == 0 && !a->stopped && a->n < most) {
+        token = attn_stream_next(s);
+        if (token < 0)
+            break;
+        wrong = handle_give(h, a, (int32_t)token);
+    }
+    if (wrong == 0 && token < ATTN_STREAM_FULL)
+        wrong = handle_refuse(h, token);
+    return wrong;
+}
+
+/* Answers one token after the other. Returns 0 or an error. */
 static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
                          const struct attn_search_options *o,
                          struct handle_answer *a)
@@ -418,23 +458,12 @@ static int handle_stream(struct attn_handle *h, const int32_t *ids, int64_t n,
         .bytes = h->work_bytes,
     };
     struct attn_stream s;
-    int64_t token = 0;
     int wrong = handle_room(h, handle_stream_size(h, o, n));
 
     if (wrong)
         return wrong;
     wrong = attn_stream_open(&s, &r);
-    if (wrong)
-        return handle_refuse(h, wrong);
-    while (wrong == 0 && !a->stopped) {
-        token = attn_stream_next(&s);
-        if (token < 0)
-            break;
-        wrong = handle_give(h, a, (int32_t)token);
-    }
-    if (wrong == 0 && token < ATTN_STREAM_FULL)
-        wrong = handle_refuse(h, token);
-    return wrong;
+    return wrong ? handle_refuse(h, wrong) : handle_follow(h, &s, INT64_MAX, a);
 }
 
 /* Answers, and passes the tokens to the callback. With several hypotheses, no
@@ -476,6 +505,17 @@ static int handle_begin_text(struct attn_handle *h, struct handle_answer *a,
     return wrong < 0 ? handle_refuse(h, wrong) : 0;
 }
 
+/* Passes what is left of the text to the callback. Returns the number of
+ * tokens. */
+static int64_t handle_end_text(struct attn_handle *h, struct handle_answer *a)
+{
+    const int64_t n = attn_text_end(&a->text, h->piece, HANDLE_PIECE);
+
+    if (n > 0 && !a->stopped)
+        a->take_text(a->user, h->piece, n);
+    return a->n;
+}
+
 /* Answers a prompt of `bytes` bytes; -1: it ends at its NUL. Returns the number
  * of tokens, or an error. */
 static int64_t handle_prompt(struct attn_handle *h, const char *prompt,
@@ -495,12 +535,7 @@ static int64_t handle_prompt(struct attn_handle *h, const char *prompt,
     wrong = handle_begin_text(h, &a, n);
     if (wrong == 0)
         wrong = handle_answers(h, h->ids, n, o, &a);
-    if (wrong)
-        return wrong;
-    n = attn_text_end(&a.text, h->piece, HANDLE_PIECE);
-    if (n > 0 && !a.stopped)
-        take(user, h->piece, n);
-    return a.n;
+    return wrong ? wrong : handle_end_text(h, &a);
 }
 
 ATTN_API int64_t attn_generate(const struct attn_model *m,

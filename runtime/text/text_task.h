@@ -8,6 +8,7 @@
 
 #include "runtime/base/compiled_model.h"
 #include "runtime/base/memory.h"
+#include "chat.h"
 
 struct attn_task {       /* what becomes of a query, or of a document */
     int64_t length;      /* maximum tokens of a text; 0: any number */
@@ -33,6 +34,9 @@ struct attn_texts {                /* what a spec adds to texts */
     const char *prompt;            /* name of the default prompt; NULL: none */
     struct attn_pair_texts pair;   /* `second` NULL: a pair takes the
                                     * vocabulary's template */
+#if ATTN_HAS_CHAT
+    const struct attn_chat *chat; /* texts of a conversation; NULL: none */
+#endif
 };
 /* Returns the prompt of this name, which precedes a text; name "": no prompt,
  * NULL: the one named after the task, "query" or "document", or for no task the

@@ -18,6 +18,7 @@ typedef enum {
     Attends,
     Answers,
     AnswersText,
+    Chats,
     TranslatesIds,
     TranslatesText
 } When;
@@ -98,6 +99,7 @@ static bool has_export(const Plan *p, const EmitOptions *o, const Export *x)
     case Attends:        return s->kind == KindAttention;
     case Answers:        return answers;
     case AnswersText:    return answers && is_text(p, o);
+    case Chats:          return answers && is_text(p, o) && spec_chats(s);
     case TranslatesIds:  return translates;
     case TranslatesText: return translates && is_text(p, o);
     }

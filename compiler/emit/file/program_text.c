@@ -138,7 +138,50 @@ static void put_pair(Gen *g, Emit *e, const struct attn_pair_texts *p)
     put(e, "},\n");
 }
 
-/* Emits what the spec adds to texts, without the members that are 0. */
+/* Emits the chat template of the spec. */
+static void put_chat(Gen *g, Emit *e)
+{
+    const Spec *s = g->p->g->spec;
+    const struct attn_chat chat = spec_chat(s);
+    const struct {
+        const char *member, *text;
+    } texts[] = {
+        { "begin", chat.begin },
+        { "system_text", chat.system_text },
+        { "system.prefix", chat.system.prefix },
+        { "system.suffix", chat.system.suffix },
+        { "user.prefix", chat.user.prefix },
+        { "user.suffix", chat.user.suffix },
+        { "assistant.prefix", chat.assistant.prefix },
+        { "assistant.suffix", chat.assistant.suffix },
+    };
+    put(e, "static const struct attn_chat chat_of_spec = {\n");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = texts[i].text;
+        let(e, "member", "%s", texts[i].member);
+        let(e, "text", "%s", text_or_null(g, text));
+        put(e, ".$member = $text,\n");
+    }
+    let(e, "inside", "%d", chat.system_inside);
+    let(e, "skipped", "%d", chat.system_skipped);
+    let(e, "trim", "%d", chat.trim);
+    put(e, ".system_inside = $inside,\n"
+           ".system_skipped = $skipped,\n"
+           ".trim = $trim\n"
+           "};\n\n");
+}
+
+/* Emits what the spec adds to texts that the model answers. */
+static void put_chat_texts(Gen *g, Emit *e)
+{
+    put_chat(g, e);
+    put(e, "static const struct attn_texts texts_of_spec = {\n"
+           "    .chat = &chat_of_spec,\n"
+           "};\n\n");
+}
+
+/* Emits what the spec adds to texts that become rows, without the members that
+ * are 0. */
 static void put_texts(Gen *g, Emit *e)
 {
     struct attn_task tasks[3];
@@ -205,9 +248,12 @@ static void put_members(Gen *g, Emit *e)
 
 static void emit_model_struct(Gen *g, Emit *e)
 {
-    const bool has_texts = g->o->mode == EmitAot && has_embed(g);
-    if (has_texts)
+    const bool rows = g->o->mode == EmitAot && has_embed(g);
+    const bool talks = (has_main(g) || has_handle(g)) && has_chat(g);
+    if (rows)
         put_texts(g, e);
+    if (talks)
+        put_chat_texts(g, e);
     let_model(g, e);
     if (g->o->nlevels)
         emit_choice(g, e);
@@ -240,7 +286,7 @@ static void emit_model_struct(Gen *g, Emit *e)
         put_cache(g, e, &g->p->cache[c]);
     put(e, "},\n");
     put_members(g, e);
-    if (has_texts)
+    if (rows || talks)
         put(e, ".texts = &texts_of_spec,\n");
     put(e, "};\n\n"
            "const struct attn_model *$model(void)\n"
@@ -433,39 +479,6 @@ static void put_main(Gen *g, Emit *e)
            "}\n");
 }
 
-/* Emits the chat template of the spec. */
-static void put_chat(Gen *g, Emit *e)
-{
-    const Spec *s = g->p->g->spec;
-    const struct attn_chat chat = spec_chat(s);
-    const struct {
-        const char *member, *text;
-    } texts[] = {
-        { "begin", chat.begin },
-        { "system_text", chat.system_text },
-        { "system.prefix", chat.system.prefix },
-        { "system.suffix", chat.system.suffix },
-        { "user.prefix", chat.user.prefix },
-        { "user.suffix", chat.user.suffix },
-        { "assistant.prefix", chat.assistant.prefix },
-        { "assistant.suffix", chat.assistant.suffix },
-    };
-    put(e, "static const struct attn_chat chat_of_spec = {\n");
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *text = texts[i].text;
-        let(e, "member", "%s", texts[i].member);
-        let(e, "text", "%s", text_or_null(g, text));
-        put(e, ".$member = $text,\n");
-    }
-    let(e, "inside", "%d", chat.system_inside);
-    let(e, "skipped", "%d", chat.system_skipped);
-    let(e, "trim", "%d", chat.trim);
-    put(e, ".system_inside = $inside,\n"
-           ".system_skipped = $skipped,\n"
-           ".trim = $trim\n"
-           "};\n\n");
-}
-
 /* The functions below tell if the program contains a file of runtime/. */
 static bool encodes(const Gen *g)
 {
@@ -474,7 +487,7 @@ static bool encodes(const Gen *g)
 
 static bool talks(const Gen *g)
 {
-    return generates(g) && has_chat(g) && has_vocabulary(g);
+    return generates(g) && has_chat(g);
 }
 
 static void put_names(Gen *g, Emit *e)
@@ -482,7 +495,7 @@ static void put_names(Gen *g, Emit *e)
     let(e, "bind", "%s_bind", g->p->prefix);
     let(e, "bind_lazily", "%s_bind_lazily", g->p->prefix);
     let(e, "states", "%d", spec_has(g->p->g->spec, "search.beam"));
-    let(e, "chat", "%d", has_chat(g));
+    let(e, "chat", "%d", spec_chats(g->p->g->spec));
     put(e, "#ifdef ATTNC_MAIN\n"
            "#define bind_file $bind\n"
            "#define bind_file_lazily $bind_lazily\n");
@@ -553,9 +566,6 @@ static const struct {
     { "option_hints.c", NULL, NULL },
     { "search_settings.h", NULL, generates },
     { "search_settings.c", NULL, generates },
-    { "chat.h", NULL, talks },
-    { "chat.c", NULL, talks },
-    { NULL, put_chat, talks },
     { "program.h", NULL, NULL },
     { "program_messages.c", NULL, NULL },
     { NULL, emit_options, NULL },

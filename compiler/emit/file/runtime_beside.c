@@ -59,6 +59,7 @@ static void put_handle(Gen *g, Emit *e)
                "\n");
     }
     paste_file(g, e, "handle_queue.c");
+    paste_file(g, e, "handle_chat.c");
     put(e, "static int handle_sizes(struct attn_handle *h,\n"
            "                        const struct attn_open_options *o)\n"
            "{\n"

@@ -46,6 +46,7 @@ static const struct {
     { CoreHeaders, "gbnf.h" },
     { CoreHeaders, "grammar.h" },
     { CoreHeaders, "packed.h" },
+    { CoreHeaders, "chat.h" },
     { CoreHeaders, "text_task.h" },
     { CoreSources, "memory.c" },
     { CoreSources, "hash.c" },
@@ -91,6 +92,7 @@ static const struct {
     { CoreCold, "stream.c" },
     { CoreCold, "state.c" },
     { CoreCold, "score.c" },
+    { CoreCold, "chat.c" },
     { CoreCold, "text_task.c" },
     { CoreCold, "vocab_check.c" },
     { CoreCold, "packed.c" },
@@ -229,6 +231,8 @@ void core_read(Gen *g)
              has_decoder(g->p) ? "handle_generate.c" : "handle_rows.c");
     if (has_decoder(g->p))
         core_add(g, CoreOpenFile, "handle_queue.c");
+    if (has_chat(g))
+        core_add(g, CoreOpenFile, "handle_chat.c");
 }
 
 void core_need(Gen *g, const Emit *part)

@@ -21,7 +21,7 @@ bool has_embed(const Gen *g)
 
 bool has_chat(const Gen *g)
 {
-    return spec_chats(g->p->g->spec);
+    return has_decoder(g->p) && has_vocabulary(g) && spec_chats(g->p->g->spec);
 }
 
 bool has_tasks(const Gen *g)

@@ -99,7 +99,7 @@ void emit_left_out(Gen *g, Emit *e);
 /* True if the emitted file contains code for a source or target vocabulary. */
 bool has_vocabulary(const Gen *g);
 bool has_embed(const Gen *g); /* true if it has rows for texts */
-bool has_chat(const Gen *g);  /* true if the model is a chat model */
+bool has_chat(const Gen *g);  /* true if it has code for conversations */
 /* True if the program changes texts: queries and documents of late interaction,
  * or pairs that become one text. */
 bool has_tasks(const Gen *g);
