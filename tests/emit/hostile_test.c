@@ -130,6 +130,11 @@ static void test_decoder(void **state)
     CHECK(ATTN_DECODER, 0, "models/tiny.yaml", "--set=kind=decoder",
           "--set=masking=[causal, prefix]", "--set=embedding.types=3");
     CHECK(ATTN_DECODER, 0, "tests/torch/softcap.yaml", "--embed");
+    CHECK(ATTN_DECODER, 2, "models/tiny.yaml", "--set=kind=decoder",
+          "--set=vocab={file: models/g2p-en/letters.txt, size: 30, "
+          "split: characters, "
+          "tokens: {start: 1, end: 2, pad: 0}}",
+          "--set=chat.user={prefix: a, suffix: b}", "--seed=1", "--embed");
 }
 
 static void test_encoder(void **state)

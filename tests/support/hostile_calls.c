@@ -1,8 +1,8 @@
 /* hostile_calls.c: calls every function of m.h, of a model named m, with valid
  * arguments and then with each argument wrong in turn, and reports errors that
  * are not returned. tests/emit/hostile_test.c compiles it with m.c, under
- * sanitizers; KIND is the model's, TEXT is 1 if it has vocabularies, NUMBERS is
- * 1 if it reads rows of numbers. It prints
+ * sanitizers; KIND is the model's, TEXT is 1 if it has vocabularies, 2 if it
+ * also chats, NUMBERS is 1 if it reads rows of numbers. It prints
  *     NAME calls-with-an-error
  * for each function. */
 #include <math.h>

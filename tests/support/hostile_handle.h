@@ -1,6 +1,8 @@
 /* hostile_handle.h: the part of hostile_calls.c for handles. If the weights are
  * not inside the C file, open() fails, and so must all other calls. */
 
+#define CHATS (TEXT == 2) /* the spec has a `chat` */
+
 static struct attn_handle *handle;
 static int sound; /* it is open */
 
@@ -83,7 +85,9 @@ static void check_open(void)
     refuses("LICENSE", NULL, "LICENSE: ");
     check_options();
     check_bad_grammar();
-    handle = m_open(NULL, &(struct attn_open_options){ .batch = 2 });
+    handle = m_open(NULL,
+                    &(struct attn_open_options){
+                        .batch = 2, .chat = CHATS ? model->max_target : 0 });
     sound = m_error(handle)[0] == '\0';
     if (sound != (m_embedded(NULL) != NULL || model->weights_bytes == 0))
         complain("open", "NULL, NULL", m_error(handle));
@@ -267,6 +271,8 @@ static void check_request_options(void)
     REFUSES(o.prompt_rows = -1, "prompt_rows");
     REFUSES(o.cache = -1, "cache");
     REFUSES(o.prefix_cache = -1, "prefix_cache");
+    REFUSES(o.chat = -1, CHATS ? "chat: 0 to" : "the spec has no `chat`");
+    REFUSES(o.chat = INT64_MAX, CHATS ? "chat: 0 to" : "spec has no `chat`");
 }
 
 static void check_ids(int32_t *ids, int64_t most)
@@ -320,10 +326,12 @@ static int take_text(void *user, const char *text, int64_t n)
     return user != NULL;
 }
 
-static void check_text_calls(void)
+#if KIND == 0
+#define WORD "ab" /* a question, and an answer */
+#define SAID "AH"
+static void check_translate(void)
 {
     char out[4], *text = array(1 << 20);
-    double x;
     CALL(ATTN_ERROR_NULL, translate, NULL, "ab", -1, NULL, out, 4);
     SAYS(ATTN_ERROR_NULL, translate, NULL, -1, NULL, out, 4);
     SAYS(ATTN_ERROR_COUNT, translate, "ab", -2, NULL, out, 4);
@@ -337,16 +345,70 @@ static void check_text_calls(void)
     SAYS(0, translate, "", -1, NULL, out, 4);
     SAYS(0, translate, "ab", 0, NULL, NULL, 0);
     SEARCHES(translate, "ab", 2, &o, out, 4);
-    CALL(ATTN_ERROR_NULL, generate, NULL, "ab", NULL, take_text, NULL);
+}
+#else
+#define WORD "he"
+#define SAID "lo"
+#endif
+
+#if CHATS
+static void check_chat(void)
+{
+    char *text = array(1 << 20);
+    struct attn_search_options o;
+    CALL(ATTN_ERROR_NULL, chat, NULL, "he", -1, NULL, take_text, NULL);
+    SAYS(ATTN_ERROR_NULL, chat, NULL, -1, NULL, take_text, NULL);
+    SAYS(ATTN_ERROR_NULL, chat, "he", -1, NULL, NULL, NULL);
+    SAYS(ATTN_ERROR_COUNT, chat, "he", -2, NULL, take_text, NULL);
+    SAYS(ATTN_ERROR_UTF8, chat, "h\xff", -1, NULL, take_text, NULL);
+    SAYS(ATTN_ERROR_UNKNOWN, chat, "h%", -1, NULL, take_text, NULL);
+    memset(text, 'h', 1 << 20);
+    SAYS(ATTN_ERROR_LENGTH, chat, text, 1 << 20, NULL, take_text, NULL);
+    SAYS(ATTN_ERROR_LENGTH, chat, text, model->max_target, NULL, take_text,
+         NULL);
+    m_options(&o);
+    o.end = (int32_t)model->target_vocab;
+    SAYS(ATTN_ERROR_ID, chat, "he", -1, &o, take_text, NULL);
+    m_options(&o);
+    o.sampling.top_p = -1.0f;
+    SAYS(ATTN_ERROR_OPTION, chat, "he", -1, &o, take_text, NULL);
+    m_options(&o);
+    o.parallel = &no_run;
+    SAYS(ATTN_ERROR_NULL, chat, "he", -1, &o, take_text, NULL);
+    o.parallel = &threads;
+    SAYS(ATTN_ERROR_ROOM, chat, "he", -1, &o, take_text, NULL);
+    SAYS(1, chat, "he", -1, NULL, take_text, &o);
+    CALL(ATTN_ERROR_NULL, chat_begin, NULL, "he");
+    SAYS(ATTN_ERROR_UNKNOWN, chat_begin, "h%");
+    SAYS(ATTN_ERROR_UTF8, chat_begin, "h\xff");
+    text[(1 << 20) - 1] = '\0';
+    SAYS(ATTN_ERROR_LENGTH, chat_begin, text);
+    SAYS(0, chat_begin, NULL);
+    SAYS(0, chat_begin, "he");
+    SAYS(1, chat, "he", -1, NULL, take_text, &o);
+}
+#endif
+
+static void check_text_calls(void)
+{
+    char out[4];
+    double x;
+#if KIND == 0
+    check_translate();
+#endif
+#if CHATS
+    check_chat();
+#endif
+    CALL(ATTN_ERROR_NULL, generate, NULL, WORD, NULL, take_text, NULL);
     SAYS(ATTN_ERROR_NULL, generate, NULL, NULL, take_text, NULL);
-    SAYS(ATTN_ERROR_NULL, generate, "ab", NULL, NULL, NULL);
+    SAYS(ATTN_ERROR_NULL, generate, WORD, NULL, NULL, NULL);
     SAYS(ATTN_ERROR_UNKNOWN, generate, "a%", NULL, take_text, NULL);
-    SEARCHES(generate, "ab", &o, take_text, NULL);
-    CALL(ATTN_ERROR_NULL, submit, NULL, "ab", -1, NULL);
+    SEARCHES(generate, WORD, &o, take_text, NULL);
+    CALL(ATTN_ERROR_NULL, submit, NULL, WORD, -1, NULL);
     SAYS(ATTN_ERROR_NULL, submit, NULL, -1, NULL);
-    SAYS(ATTN_ERROR_COUNT, submit, "ab", -2, NULL);
+    SAYS(ATTN_ERROR_COUNT, submit, WORD, -2, NULL);
     SAYS(ATTN_ERROR_UNKNOWN, submit, "a%", -1, NULL);
-    SEARCHES(submit, "ab", 2, &o);
+    SEARCHES(submit, WORD, 2, &o);
     const int32_t bad = 1 << 20;
     struct attn_event e = { .ended = 1, .n = 1, .tokens = &bad };
     CALL(ATTN_ERROR_NULL, event_text, NULL, &e, out, 4);
@@ -361,14 +423,14 @@ static void check_text_calls(void)
     SAYS(ATTN_ERROR_NULL, event_text, &e, out, 4);
     e.n = 0;
     SAYS(0, event_text, &e, out, 4);
-    CALL(ATTN_ERROR_NULL, score, NULL, "ab", -1, "AH", -1, &x);
-    SAYS(ATTN_ERROR_NULL, score, NULL, -1, "AH", -1, &x);
-    SAYS(ATTN_ERROR_NULL, score, "ab", -1, NULL, -1, &x);
-    SAYS(ATTN_ERROR_NULL, score, "ab", -1, "AH", -1, NULL);
-    SAYS(ATTN_ERROR_COUNT, score, "ab", -2, "AH", -1, &x);
-    SAYS(ATTN_ERROR_COUNT, score, "ab", -1, "AH", -2, &x);
-    SAYS(ATTN_ERROR_UNKNOWN, score, "ab", -1, "AHA", -1, &x);
-    SAYS(0, score, "ab", -1, "AH", -1, &x);
+    CALL(ATTN_ERROR_NULL, score, NULL, WORD, -1, SAID, -1, &x);
+    SAYS(ATTN_ERROR_NULL, score, NULL, -1, SAID, -1, &x);
+    SAYS(ATTN_ERROR_NULL, score, WORD, -1, NULL, -1, &x);
+    SAYS(ATTN_ERROR_NULL, score, WORD, -1, SAID, -1, NULL);
+    SAYS(ATTN_ERROR_COUNT, score, WORD, -2, SAID, -1, &x);
+    SAYS(ATTN_ERROR_COUNT, score, WORD, -1, SAID, -2, &x);
+    SAYS(ATTN_ERROR_UNKNOWN, score, WORD, -1, "AHA", -1, &x);
+    SAYS(0, score, WORD, -1, SAID, -1, &x);
 }
 #endif
 
