@@ -118,7 +118,10 @@ static double value_bytes(const Graph *g, const Node *n, const Lengths length,
                           int64_t seen, bool cached)
 {
     const bool append = n->op == OpAppend;
-    const double element = cached && g->spec->cache_store == StoreBf16 ? 2 : 4;
+    static const double stored[] = {
+        [StoreF32] = 4, [StoreBf16] = 2, [StoreInt8] = 1
+    };
+    const double element = cached ? stored[g->spec->cache_store] : 4;
     double bytes = append || cached ? 0.0 : 4.0 * elements(n->type, length);
     for (int i = 0; i < n->nin; i++) {
         if (n->in[i] < 0 || is_const(g, n->in[i])

@@ -231,7 +231,7 @@ static void fill_cache(Setup *s, const int32_t *past)
 
 /* Fills all pages with random numbers, because code for a fixed `past` cannot
  * fill the cache itself. In bf16, both halves of a float get its upper half,
- * a number of the same size. */
+ * a number of the same size; in int8, its bytes are four numbers. */
 static void make_past(Setup *s)
 {
     const struct attn_cache *c = &s->cache[ATTN_SELF];

@@ -80,11 +80,17 @@ void eval_quantize(const Interp *in, const Node *n, double *out)
  * as they are stored. */
 void eval_append(const Interp *in, const Node *n, double *out)
 {
-    const double *x = interp_in(in, n, 0).at;
-    const bool rounds = in->g->spec->cache_store == StoreBf16;
-    const int64_t size = interp_elements(in, n->type);
-    for (int64_t i = 0; i < size; i++)
-        out[i] = rounds ? nearest_multiple(x[i], bf16_step(x[i])) : x[i];
+    const CacheStore store = in->g->spec->cache_store;
+    const Matrix x = interp_in(in, n, 0);
+    for (int64_t i = 0; i < size_of(x); i += x.cols) {
+        const double *row = x.at + i;
+        const double scale = quantize_step(row, x.cols, ArithmeticInt8);
+        for (int64_t c = 0; c < x.cols; c++) {
+            const double step = store == StoreInt8 ? scale : bf16_step(row[c]);
+            out[i + c] = store == StoreF32 ? row[c]
+                                           : nearest_multiple(row[c], step);
+        }
+    }
 }
 
 /* Returns the row of x that tap t of a convolution reads for output row i; NULL

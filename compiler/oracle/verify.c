@@ -121,11 +121,13 @@ static void keep_worse(ModelComparison *worst, ModelComparison c)
     *worst = both;
 }
 
-/* Returns the least precise weight format. int8 arithmetic counts as int4
- * weights. */
+/* Returns the least precise weight format. int8 arithmetic and a cache in int8
+ * count as int4 weights. */
 static Dtype coarsest(const Graph *g)
 {
-    Dtype least = g->spec->arithmetic == ArithmeticInt8 ? DtypeInt4 : DtypeF32;
+    const bool rounds = g->spec->arithmetic == ArithmeticInt8
+                     || g->spec->cache_store == StoreInt8;
+    Dtype least = rounds ? DtypeInt4 : DtypeF32;
     if (g->spec->cache_store == StoreBf16 && least == DtypeF32)
         least = DtypeBf16;
     for (int i = 0; i < g->nodes.n; i++) {
@@ -137,12 +139,14 @@ static Dtype coarsest(const Graph *g)
     return least;
 }
 
-/* Returns the arithmetic whose limits apply: rows of a cache in bf16 are
- * rounded like those of products in bf16. */
+/* Returns the arithmetic whose limits apply: rows of a cache in bf16 or int8
+ * are rounded like those of products in that format. */
 static Arithmetic rounds_most(const Spec *s)
 {
-    const Arithmetic cache = s->cache_store == StoreBf16 ? ArithmeticBf16Dp
-                                                         : ArithmeticF32;
+    static const Arithmetic of_store[] = { [StoreF32] = ArithmeticF32,
+                                           [StoreBf16] = ArithmeticBf16Dp,
+                                           [StoreInt8] = ArithmeticInt8 };
+    const Arithmetic cache = of_store[s->cache_store];
     return arithmetic_gates[cache].max_error
                  > arithmetic_gates[s->arithmetic].max_error
              ? cache

@@ -316,6 +316,8 @@ int owner_of(const Plan *p, int node);
 int plan_block(const Plan *p, int root, PackLayout layout);
 /* Returns the floats that a head's keys take up in a page. */
 int64_t keys_floats(const Plan *p, int cache);
+/* Returns the floats of a block's scales of keys, or of values, in int8. */
+int64_t scales_floats(const Plan *p, int cache);
 /* Returns the floats of the largest head in a page, in f32, if a cache has
  * another format, else 0. */
 int64_t widened_floats(const Plan *p);

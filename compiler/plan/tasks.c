@@ -379,8 +379,10 @@ int64_t plan_scratch(const Plan *p)
     }
     for (int o = 0; o < p->order.n; o++) {
         const Node *n = node_at(p, p->order.at[o]);
+        const bool units = p->g->spec->cache_store == StoreInt8;
+        const int64_t keys = units ? ATTN_PAGE : 0; /* weights times units */
         const int64_t need = n->op == OpContext
-                               ? scratch_floats(p->target.mr, 0,
+                               ? scratch_floats(p->target.mr, keys,
                                                 n->type.dim[2].c)
                                : 0;
         floats = need > floats ? need : floats;

@@ -207,7 +207,14 @@ int64_t keys_floats(const Plan *p, int cache)
 int64_t block_floats(const Plan *p, int cache)
 {
     const struct attn_cache_layout *c = &p->cache[cache];
-    return keys_floats(p, cache) + stored_floats(c, ATTN_PANEL * c->v_panels);
+    return keys_floats(p, cache) + stored_floats(c, ATTN_PANEL * c->v_panels)
+         + 2 * scales_floats(p, cache);
+}
+
+int64_t scales_floats(const Plan *p, int cache)
+{
+    return ATTN_PAGE * attn_cache_scale(&p->cache[cache])
+         / (int64_t)sizeof(float);
 }
 
 int64_t widened_floats(const Plan *p)

@@ -22,7 +22,7 @@ typedef enum {
 /* term added to the score of query row i and key row j */
 typedef enum { BiasNone, BiasAlibi, BiasRelative } BiasKind;
 /* format of cached keys and values, as ATTN_CACHE_ */
-typedef enum { StoreF32, StoreBf16 } CacheStore;
+typedef enum { StoreF32, StoreBf16, StoreInt8 } CacheStore;
 typedef enum { LayoutInterleaved, LayoutHalves } PosLayout;
 typedef enum {
     TrimNone,

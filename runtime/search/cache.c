@@ -119,7 +119,14 @@ static int64_t cache_states_floats(const struct attn_cache_group *g)
 
 ATTN_API int64_t attn_cache_element(const struct attn_cache_layout *is)
 {
-    return is->format == ATTN_CACHE_BF16 ? 2 : 4;
+    return is->format == ATTN_CACHE_INT8 ? 1
+         : is->format == ATTN_CACHE_BF16 ? 2
+                                         : 4;
+}
+
+ATTN_API int64_t attn_cache_scale(const struct attn_cache_layout *is)
+{
+    return is->format == ATTN_CACHE_INT8 ? (int64_t)sizeof(float) : 0;
 }
 
 ATTN_API float *attn_cache_page(const struct attn_cache_group *g, int64_t page)
@@ -207,13 +214,14 @@ static void cache_drop_page(struct attn_cache_group *g, int32_t page)
     }
 }
 
-/* Copies the first `used` positions of a page: complete panels of 16 keys, and
- * the rows of values. */
+/* Copies the first `used` positions of a page: complete panels of 16 keys, the
+ * rows of values, and the scales of both. */
 static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
                             int32_t from, int64_t used)
 {
     const int64_t line = ATTN_PANEL * attn_cache_element(&g->is);
     const int64_t panel = g->is.d_k * line;
+    const int64_t scale = attn_cache_scale(&g->is);
     const int64_t keys = (used + ATTN_PANEL - 1) / ATTN_PANEL * panel;
     char *out = (char *)attn_cache_page(g, to);
     const char *in = (const char *)attn_cache_page(g, from);
@@ -228,6 +236,11 @@ static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
             memcpy(out, in, (size_t)(used * line));
             out += ATTN_PAGE * line;
             in += ATTN_PAGE * line;
+        }
+        for (int64_t part = 0; part < 2; part++) {
+            memcpy(out, in, (size_t)(used * scale));
+            out += ATTN_PAGE * scale;
+            in += ATTN_PAGE * scale;
         }
     }
 }

@@ -53,6 +53,9 @@ ATTN_API int64_t attn_cache_begun(const struct attn_cache *c, int64_t slot,
 ATTN_API int64_t attn_cache_rows(const struct attn_model *m);
 /* Returns the bytes of one element of keys or values. */
 ATTN_API int64_t attn_cache_element(const struct attn_cache_layout *is);
+/* Returns the bytes of the scale of one row of keys or values; 0: it has none.
+ */
+ATTN_API int64_t attn_cache_scale(const struct attn_cache_layout *is);
 /* Returns the address of a page. */
 ATTN_API float *attn_cache_page(const struct attn_cache_group *g, int64_t page);
 /* Returns the recurrent layers' states after a row, which must be the last even

@@ -55,12 +55,17 @@ static void state_page(struct state_walk *w, const struct attn_cache_group *g,
                        char *page, int64_t used)
 {
     const int64_t element = attn_cache_element(&g->is);
+    const int64_t scale = attn_cache_scale(&g->is);
     for (int64_t b = 0; b < g->is.blocks; b++) {
         state_keys(w, &g->is, page, used);
         page += ATTN_PAGE * g->is.d_k * element;
         for (int64_t v = 0; v < g->is.v_panels; v++) {
             state_move(w, page, used * ATTN_PANEL * element);
             page += ATTN_PAGE * ATTN_PANEL * element;
+        }
+        for (int64_t part = 0; part < 2; part++) {
+            state_move(w, page, used * scale);
+            page += ATTN_PAGE * scale;
         }
     }
 }
@@ -116,7 +121,9 @@ static int64_t state_group_size(const struct attn_cache_layout *is,
                        * is->d_k;
     const int64_t values = rows * ATTN_PANEL * is->v_panels;
     const int64_t states = attn_min(length, 2) * is->states;
-    return is->blocks * (keys + values) * attn_cache_element(is)
+    return is->blocks
+             * ((keys + values) * attn_cache_element(is)
+                + 2 * rows * attn_cache_scale(is))
          + states * (int64_t)sizeof(float);
 }
 

@@ -1,2 +1,3 @@
+bytes
 half
 state

@@ -3,7 +3,7 @@ import numpy as np
 
 from parts import norm, product, sigmoid
 from positions import names_of, rotate, score_bias
-from weights import near_bf16
+from weights import near_bf16, near_int8
 
 
 def mask(parts, rows, keys, prefix=0, files=None):
@@ -35,8 +35,9 @@ def heads_of(x, heads):
 
 def attend(v, w, name, q, k, val, seen, bias=None, sinks=False):
     """q [h, n, d_k], k [h_kv, m, d_k], val [h_kv, m, d_v] to [n, h d_v]."""
-    if v["cache"] == "bf16" and name.startswith("decoder."):
-        k, val = near_bf16(k), near_bf16(val)
+    near = {"bf16": near_bf16, "int8": near_int8}.get(v["cache"])
+    if near and name.startswith("decoder."):
+        k, val = near(k), near(val)
     shared = len(q) // len(k)
     k, val = np.repeat(k, shared, axis=0), np.repeat(val, shared, axis=0)
     if v["attention.score"] == "additive":

@@ -34,8 +34,9 @@ CLOSE = {"f32": 1e-5, "int8": 0.1, "int15": 1e-3, "bf16_dp": 0.05,
 
 def rounds(spec):
     """The arithmetics that round rows; a cache in bf16 rounds as bf16_dp."""
-    cache = "bf16_dp" if spec.get("cache") == "bf16" else "f32"
-    return {spec.get("arithmetic", "f32"), cache}
+    cache = spec.get("cache", "f32")
+    return {spec.get("arithmetic", "f32"),
+            "bf16_dp" if cache == "bf16" else cache}
 
 
 def beyond(spec, want, got):

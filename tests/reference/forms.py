@@ -24,7 +24,9 @@ def form(seed):
         model(d, s, kind)
     dtypes(d, s)
     if s["kind"] in ("encoder-decoder", "decoder") and d.often(0.2):
-        s["cache"] = "bf16"
+        s["cache"] = d.choice(["bf16", "int8"])
+        if "additive" in str(s):
+            s["cache"] = "bf16"
     return s
 
 

@@ -22,6 +22,14 @@ def near_bf16(x):
     return np.rint(x / step) * step
 
 
+def near_int8(x):
+    """Each row of the last axis as integers of -127 .. 127 times its scale."""
+    step = np.abs(x).max(axis=-1, keepdims=True) / 127
+    step = np.where(step < 2.0 ** -107, np.inf, step)
+    return np.where(np.isinf(step), 0, np.rint(x / step)) * \
+        np.where(np.isinf(step), 0, step)
+
+
 def two_bf16(x):
     """x as the sum of its nearest bf16 and of the one nearest to the rest."""
     near = near_bf16(x)

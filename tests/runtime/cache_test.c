@@ -237,6 +237,37 @@ static void test_copies_bf16(void **unused)
     free(memory);
 }
 
+/* Tests that scales are copied with their rows of a page in int8. */
+static void test_copies_int8(void **unused)
+{
+    (void)unused;
+    struct attn_cache c;
+    struct attn_model m = *model();
+    int32_t scratch[16], both[2] = { 0, 0 };
+    const struct attn_cache_size size = { ATTN_SELF, 2, 128, 0, 0 };
+    m.cache[ATTN_SELF].format = ATTN_CACHE_INT8;
+    m.cache[ATTN_SELF].page_bytes /= 4;
+    m.cache[ATTN_SELF].page_bytes += 2 * 2 * 64 * (int64_t)sizeof(float);
+    char *memory = malloc((size_t)attn_cache_bytes(&m, &size));
+
+    attn_cache_init(&c, &m, &size, memory);
+    const struct attn_cache_group *g = &c.group[0];
+    assert_int_equal(attn_cache_grow(&c, 0, 20), 0);
+    attn_cache_reorder(&c, both, 2, 2, scratch);
+    memset(g->pool, 0, (size_t)(g->pages * g->is.page_bytes));
+    memset(attn_cache_page(g, g->table[0]), 1, (size_t)g->is.page_bytes);
+    assert_int_equal(attn_cache_grow(&c, 0, 1), 0);
+
+    const char *at = (const char *)attn_cache_page(g, g->table[0]);
+    int64_t copied = 0;
+    for (int64_t i = 0; i < g->is.page_bytes; i++)
+        copied += at[i] == 1;
+    assert_int_equal(copied, 2 * (2 * 16 * 3 + 20 * 16 + 2 * 20 * 4));
+    assert_int_equal(at[64 * (3 + 16) + 20 * 4 - 1], 1);
+    assert_int_equal(at[64 * (3 + 16) + 20 * 4], 0);
+    free(memory);
+}
+
 static void test_no_room(void **unused)
 {
     (void)unused;
@@ -281,9 +312,8 @@ static void test_no_room(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forks),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_copies_bf16),
+        cmocka_unit_test(test_forks),       cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_copies_bf16), cmocka_unit_test(test_copies_int8),
         cmocka_unit_test(test_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

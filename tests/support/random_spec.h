@@ -98,7 +98,8 @@ static inline void random_dtype(RandomSpec *r)
         say(r, "arithmetic", "bf16x3");
     if ((r->kind == KindDecoder || r->kind == KindEncoderDecoder)
         && pick(r, 4) == 0)
-        say(r, "cache", "bf16");
+        say(r, "cache",
+            pick(r, 2) || strstr(r->text, "additive") ? "bf16" : "int8");
 }
 
 static inline void random_width(RandomSpec *r)

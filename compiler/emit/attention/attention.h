@@ -43,7 +43,7 @@ typedef struct { /* properties of a task that determine its functions */
     const Tiling *t;
     bool paged;
 } Attention;
-/* Binds $outputs, $sums and $maxima to the offsets of these arrays in the
+/* Binds $outputs, $sums, $maxima and $end to the offsets of these arrays in the
  * scratch memory, in floats per query. */
 void let_scratch(Emit *e, int64_t keys, int64_t d_v);
 Attention attention_of(Gen *g, int node); /* leaves `name` unset */
@@ -104,6 +104,16 @@ const char *need_short_attention(Gen *g, const Node *n);
 
 /* True if keys or values are read from a cache whose format is not f32. */
 bool is_widened(const Gen *g, const Node *n);
+/* Returns the floats from a head's keys or values in a page to the units of
+ * their rows; 0: they have none, because they are no integers. */
+int64_t units_offset(const Gen *g, const Node *n);
+typedef struct {
+    const char *y, *s; /* C for destination and source: "s, 64" */
+    const char *rows;  /* C for rows and keys: "r, n" */
+    const char *units; /* C for the first key's unit */
+} UnitRows;
+/* Emits the product of scores or weights and units if there are units. */
+void put_units(Gen *g, Emit *e, const Node *n, const UnitRows *at);
 /* Returns the kernel that writes rows of keys or values to their page. */
 const char *pack_kernel(Gen *g, const Node *n);
 /* Returns the kernel that multiplies by the pages of four heads. */
@@ -113,7 +123,8 @@ typedef struct {
     const char *keys; /* C for the number of keys that are read */
     const char *wide; /* C for the memory of a page in f32 */
 } StoredPage;
-/* Declares `k` or `v`, a page of keys or values in f32. */
+/* Declares `k` or `v`, a page of keys or values in f32, and `k_units` or
+ * `v_units` if its rows have units. */
 void put_stored_page(Gen *g, Emit *e, const Node *n, const StoredPage *at);
 /* Declares k or v, the keys or the values of the page at `at`. */
 void put_page(Gen *g, const Attention *a, int part);

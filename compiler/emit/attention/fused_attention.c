@@ -76,6 +76,9 @@ static const Weights by_one_score = {
     .arguments = "",
 };
 
+/* Softmax sums the weights before units of values multiply them. */
+static const UnitRows weights_of_page = { "s, 64", "s, 64", "r, n", "v_units" };
+
 static const Weights *weights_of(const Node *n)
 {
     return normalizer_form[n->normalizer].plain ? &by_one_score
@@ -183,6 +186,10 @@ static void put_scores(Gen *g, const Attention *a, const char *q,
                  has_score_vector(n) ? ", m->score"
                                      : next_panels(g, a->t, next)),
              ";");
+    const char *to = arena_printf(g->a, "%s, 64", s);
+    put_units(g, e, a->k,
+              &(UnitRows){ to, to, arena_printf(g->a, "r, %s", keys),
+                           arena_printf(g->a, "k_units%s", plus) });
     put_score_ops(g, a, arena_printf(g->a, "%s, 64, %s, 64, r, %s", s, s, keys),
                   arena_printf(g->a, "%s, r, %s, m->bias + at%s - p", s, keys,
                                plus));
@@ -248,6 +255,7 @@ static void edge_function(Gen *g, const Attention *a)
     if (mask->file)
         put_mask_holes(g, e, mask);
     put(e, weights_of(a->n)->chunk);
+    put_units(g, e, a->v, &weights_of_page);
     if (mask->file) {
         let(e, "panels_add", "%s", need_panels(g, a->t, true));
         let(e, "next", "%s", next_panels(g, a->t, "v"));
@@ -293,6 +301,7 @@ static void put_values(Gen *g, const Attention *a)
 {
     Emit *e = g->shapes;
     put(e, weights_of(a->n)->page);
+    put_units(g, e, a->v, &weights_of_page);
     put_call(e, need_panels(g, a->t, true),
              arena_printf(g->a, "r, s, 64, v, 1024, n, %lld, o, %lld%s",
                           (long long)(round16(a->v->type.dim[2].c)
@@ -444,6 +453,7 @@ void let_scratch(Emit *e, int64_t keys, int64_t d_v)
     let(e, "outputs", "%lld", (long long)s.outputs);
     let(e, "sums", "%lld", (long long)s.sums);
     let(e, "maxima", "%lld", (long long)s.maxima);
+    let(e, "end", "%lld", (long long)s.end);
 }
 
 /* Emits the attention function: a loop over blocks of query rows. All rows of a

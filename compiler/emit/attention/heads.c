@@ -81,6 +81,21 @@ static void let_heads(Gen *g, const Attention *a, const char *hole,
     let(g->shapes, hole, "%s", list);
 }
 
+/* Emits the products of each head's scores or weights and its units, which lie
+ * behind `pages`, the addresses of the heads' keys or values. */
+static void put_head_units(Gen *g, const Node *n, const char *pages)
+{
+    Emit *e = g->shapes;
+    const long long at = units_offset(g, n);
+    if (at == 0)
+        return;
+    put(e, "for (int64_t h = 0; h < $heads; h++) {\n");
+    put_units(g, e, n,
+              &(UnitRows){ "s + h * 64, 64", "s + h * 64, 64", "1, n",
+                           arena_printf(g->a, "%s[h] + %lld", pages, at) });
+    put(e, "}\n");
+}
+
 static void heads_function(Gen *g, const Attention *a, const char *name)
 {
     Emit *e = g->shapes;
@@ -110,10 +125,12 @@ static void heads_function(Gen *g, const Attention *a, const char *name)
         "        const float *const values[$heads] = { $v_of };\n"
         "\n"
         "        $product(q, $d_k, keys, $panel, $d_k, (n + 15) / 16, s, 64, 0);\n");
+    put_head_units(g, a->k, "keys");
     put_score_ops(g, a, arena_printf(g->a, "s, 64, s, 64, %d, n", HeadsAtOnce),
                   "");
-    put(e, "softmax_page(s, $heads, n, $scale, maxima, sum, o, $d_v16);\n"
-           "$product(s, 64, values, 1024, n, $panels, o, $d_v16, 1);\n"
+    put(e, "softmax_page(s, $heads, n, $scale, maxima, sum, o, $d_v16);\n");
+    put_head_units(g, a->v, "values");
+    put(e, "$product(s, 64, values, 1024, n, $panels, o, $d_v16, 1);\n"
            "}\n"
            "softmax_end(y, $d_v, $heads, $d_v, sum, o, $d_v16);\n"
            "}\n\n");

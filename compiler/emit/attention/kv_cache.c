@@ -464,12 +464,15 @@ const char *page_at(Gen *g, int node, const char *head, const char *page)
 static void pack_one(Gen *g, Emit *e, int node, const char *row, const char *n)
 {
     const Node *of = node_at(g->p, node);
-    const bool keys = of->part == PartKey;
+    const char *page = of->part == PartKey ? "k" : "v";
+    const long long units = units_offset(g, of);
     put_call(e, pack_kernel(g, of),
-             arena_printf(g->a, "%s, %s, %lld, %s, %lld, at", keys ? "k" : "v",
+             arena_printf(g->a, "%s, %s, %lld, %s, %lld, at%s", page,
                           head_at(g, of->in[0], row),
                           (long long)g->p->value[of->in[0]].stride, n,
-                          (long long)of->type.dim[2].c),
+                          (long long)of->type.dim[2].c,
+                          units ? arena_printf(g->a, ", %s + %lld", page, units)
+                                : ""),
              ";");
 }
 

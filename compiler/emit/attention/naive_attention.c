@@ -86,6 +86,9 @@ void emit_scores(Gen *g, Emit *e, int node)
                  head_at(g, node, "i"), (long long)g->p->value[node].stride,
                  has_score_vector(n) ? score_text(g, node) : "k"),
              ";");
+    const char *s = arena_printf(g->a, "%s + at, %lld", head_at(g, node, "i"),
+                                 (long long)g->p->value[node].stride);
+    put_units(g, e, k, &(UnitRows){ s, s, "r, min(keys - at, 64)", "k_units" });
     put(e, "}\n"
            "}\n"
            "}\n");
@@ -93,7 +96,7 @@ void emit_scores(Gen *g, Emit *e, int node)
 
 void emit_context(Gen *g, Emit *e, int node)
 {
-    const Node *n = node_at(g->p, node);
+    const Node *n = node_at(g->p, node), *v = node_at(g->p, n->in[1]);
     const int64_t d_v = n->type.dim[2].c;
     const Tiling tile = plan_tile(g->p);
     const char *panels_add = need_panels(g, &tile, true);
@@ -106,21 +109,27 @@ void emit_context(Gen *g, Emit *e, int node)
     let_scratch(e, 0, d_v);
     let(e, "first", "%s", first_page_read(g, node_at(g->p, n->in[1])));
     put(e,
-        "float *const sum = o + $mr * $sums, *const maxima = o + $mr * $maxima;\n"
-        "\n"
-        "softmax_begin(r, maxima, sum, o, $d_v16);\n"
-        "for (int64_t at = $first; at < keys; at += 64) {\n"
-        "    const int64_t id = $page_id;\n");
+        "float *const sum = o + $mr * $sums, *const maxima = o + $mr * $maxima;\n");
+    if (units_offset(g, v) > 0)
+        put(e, "float *const scaled = o + $mr * $end;\n");
+    put(e, "\n"
+           "softmax_begin(r, maxima, sum, o, $d_v16);\n"
+           "for (int64_t at = $first; at < keys; at += 64) {\n"
+           "    const int64_t id = $page_id;\n");
     put_page_of(g, e, n->in[1], n);
-    put_call(
-        e, panels_add,
-        arena_printf(
-            g->a,
-            "r, %s + at, %lld, v, 1024, min(keys - at, 64), %lld, o, %lld, "
-            "v",
-            head_at(g, n->in[0], "i"), (long long)g->p->value[n->in[0]].stride,
-            (long long)(round16(d_v) / ATTN_PANEL), (long long)round16(d_v)),
-        ";");
+    const char *s = arena_printf(g->a, "%s + at, %lld",
+                                 head_at(g, n->in[0], "i"),
+                                 (long long)g->p->value[n->in[0]].stride);
+    put_units(g, e, v,
+              &(UnitRows){ "scaled, 64", s, "r, min(keys - at, 64)",
+                           "v_units" });
+    put_call(e, panels_add,
+             arena_printf(
+                 g->a, "r, %s, v, 1024, min(keys - at, 64), %lld, o, %lld, v",
+                 units_offset(g, v) > 0 ? "scaled, 64" : s,
+                 (long long)(round16(d_v) / ATTN_PANEL),
+                 (long long)round16(d_v)),
+             ";");
     put(e, "}\n");
     put_call(e, "copy_rows",
              arena_printf(g->a, "%s, %lld, o, %lld, r, %lld",

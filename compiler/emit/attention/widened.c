@@ -4,13 +4,31 @@
 #include "emit/attention/attention.h"
 
 static const char *const store_suffix[] = {
-    [StoreF32] = "", [StoreBf16] = "_bf16"
+    [StoreF32] = "", [StoreBf16] = "_bf16", [StoreInt8] = "_int8"
 };
 
 bool is_widened(const Gen *g, const Node *n)
 {
     return n->op != OpPackKv && !g->only
         && g->p->cache[n->cache].format != ATTN_CACHE_F32;
+}
+
+int64_t units_offset(const Gen *g, const Node *n)
+{
+    const int64_t floats = is_widened(g, n) ? scales_floats(g->p, n->cache) : 0;
+    const int64_t end = floats > 0 ? block_floats(g->p, n->cache) : 0;
+    return n->part == PartKey || end == 0
+             ? end - 2 * floats
+             : end - floats - keys_floats(g->p, n->cache);
+}
+
+void put_units(Gen *g, Emit *e, const Node *n, const UnitRows *at)
+{
+    if (units_offset(g, n) > 0)
+        put_call(e, use_kernel(g->kernels, "times_units"),
+                 arena_printf(g->a, "%s, %s, %s, %s", at->y, at->s, at->rows,
+                              at->units),
+                 ";");
 }
 
 /* Returns the kernel with this name for the format of a page. */
@@ -38,6 +56,10 @@ void put_stored_page(Gen *g, Emit *e, const Node *n, const StoredPage *at)
     const int64_t d = n->type.dim[2].c;
     let(e, "to", keys ? "k" : "v");
     let(e, "from", "%s", at->page);
+    let(e, "units", "%s_units = %s + %lld", keys ? "k" : "v", at->page,
+        (long long)units_offset(g, n));
+    if (units_offset(g, n) > 0)
+        put(e, "const float *const $units;\n");
     if (!is_widened(g, n)) {
         put(e, "const float *$to = $from;\n");
         return;

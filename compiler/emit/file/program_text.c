@@ -83,8 +83,9 @@ static void put_cache(Gen *g, Emit *e, const struct attn_cache_layout *c)
             buffer_printf(&text, ",%s.%s = %lld", i == 2 ? "\n  " : " ",
                           member[i].name, (long long)member[i].value);
     let(e, "of", c->of == ATTN_SELF ? "ATTN_SELF" : "ATTN_CROSS");
-    if (c->format == ATTN_CACHE_BF16)
-        buffer_printf(&text, ", .format = ATTN_CACHE_BF16");
+    if (c->format != ATTN_CACHE_F32)
+        buffer_printf(&text, ", .format = ATTN_CACHE_%s",
+                      c->format == ATTN_CACHE_INT8 ? "INT8" : "BF16");
     let(e, "members", "%s", text.n ? text.at : "");
     put(e, "{ .of = $of$members },\n");
 }

@@ -468,6 +468,21 @@ static void heads_product_bf16(const float *a, int64_t lda,
     heads_sums(a, lda, b, ldb, k, panels, c, ldc, adds, element_bf16);
 }
 
+//: kernel heads_product_int8 needs: heads_sums v_widen_int8
+/* Calls heads_sums() for panels in int8. */
+INLINE v element_int8(const float *p, int64_t at)
+{
+    return v_widen_int8((const int8_t *)p + at);
+}
+
+static void heads_product_int8(const float *a, int64_t lda,
+                               const float *const *b, int64_t ldb, int64_t k,
+                               int64_t panels, float *c, int64_t ldc,
+                               int64_t adds)
+{
+    heads_sums(a, lda, b, ldb, k, panels, c, ldc, adds, element_int8);
+}
+
 //: type waiting when: w16
 struct waiting {         /* pending rows of a page, which become weights
                           * while other rows' scores are computed */

@@ -1,5 +1,6 @@
-/* integers.c: quantises rows and reads integer weights one by one from panels,
- * which formats.h describes. dots.c reads them in vectors. */
+/* integers.c: quantises rows, also those of caches in int8, and reads integer
+ * weights one by one from panels, which formats.h describes. dots.c reads them
+ * in vectors. */
 
 //: float_at
 /* Returns the float whose bytes are at p, in memory of bytes. */
@@ -245,6 +246,98 @@ static void quantize_rows_int8(uint8_t *y, int64_t ldy, const float *x,
         x += ldx;
         y += ldy;
     }
+}
+
+//: stored_int8 needs: row_unit v_put_int8 v_splat load_some
+/* Quantises n numbers, at most 16, of a row with this inverse of its unit. */
+static void stored_int8(int8_t *to, int64_t step, const float *x, int64_t n,
+                        float inverse)
+{
+    uint8_t near[W];
+    for (int64_t j = 0; j < n; j += W) {
+        v_put_int8(near, load_some(x + j, n - j) * v_splat(inverse));
+        for (int64_t l = 0; l < W && j + l < n; l++)
+            to[(j + l) * step] =
+                (int8_t)(inverse == 0.0f ? 0 : near[l] - 128);
+    }
+}
+
+//: kernel pack_keys_int8 needs: stored_int8 row_unit
+/* Stores keys like pack_keys(), quantised to -127 .. 127, and the unit of each
+ * key in `units`. */
+static void pack_keys_int8(float *page, const float *x, int64_t ldx,
+                           int64_t rows, int64_t d_k, int64_t at, float *units)
+{
+    float inverse;
+    at %= 64;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t lane = (at + i) % 16;
+        int8_t *panel = (int8_t *)page + (at + i - lane) * d_k;
+        units[at + i] = row_unit(x + i * ldx, d_k, 127.0f, &inverse);
+        stored_int8(panel + lane, 16, x + i * ldx, d_k, inverse);
+    }
+}
+
+//: kernel pack_values_int8 needs: stored_int8 row_unit
+/* Stores values like pack_values(), quantised to -127 .. 127, and the unit of
+ * each row in `units`. */
+static void pack_values_int8(float *page, const float *x, int64_t ldx,
+                             int64_t rows, int64_t d_v, int64_t at,
+                             float *units)
+{
+    float inverse;
+    at %= 64;
+    for (int64_t i = 0; i < rows; i++) {
+        const float *row = x + i * ldx;
+        units[at + i] = row_unit(row, d_v, 127.0f, &inverse);
+        for (int64_t j = 0; j < d_v; j += 16) {
+            int8_t *to = (int8_t *)page + j * 64 + (at + i) * 16;
+            const int64_t some = d_v - j < 16 ? d_v - j : 16;
+            stored_int8(to, 1, row + j, some, inverse);
+            for (int64_t l = some; l < 16; l++)
+                to[l] = 0;
+        }
+    }
+}
+
+//: kernel widen_keys_int8 needs: v_widen_int8 v_store
+/* Widens the panels of the first `keys` keys of a page to integers, without
+ * their units, and returns them. */
+static const float *widen_keys_int8(float *to, const float *page, int64_t keys,
+                                    int64_t d_k)
+{
+    const int8_t *from = (const int8_t *)page;
+    const int64_t n = (keys + 15) / 16 * 16 * d_k;
+    for (int64_t i = 0; i < n; i += W)
+        v_store(to + i, v_widen_int8(from + i));
+    return to;
+}
+
+//: kernel widen_values_int8 needs: v_widen_int8 v_store
+/* Widens the first `keys` rows of a page of values to integers and returns the
+ * page. */
+static const float *widen_values_int8(float *to, const float *page,
+                                      int64_t keys, int64_t panels)
+{
+    const int8_t *from = (const int8_t *)page;
+    for (int64_t p = 0; p < panels * 1024; p += 1024)
+        for (int64_t i = p; i < p + keys * 16; i += W)
+            v_store(to + i, v_widen_int8(from + i));
+    return to;
+}
+
+//: kernel times_units needs: v_load v_store load_some store_some
+/* Sets y = s times the units of `keys` rows: finished scores times those of
+ * keys, or weights times those of values. */
+static void times_units(float *y, int64_t ldy, const float *s, int64_t lds,
+                        int64_t rows, int64_t keys, const float *units)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < keys; j += W)
+            store_some(y + i * ldy + j,
+                       load_some(s + i * lds + j, keys - j)
+                           * load_some(units + j, keys - j),
+                       keys - j);
 }
 
 //: kernel quantize_rows_int15 needs: row_unit fill_bytes v_put_int15

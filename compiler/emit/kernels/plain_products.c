@@ -261,6 +261,21 @@ static void append_bf16(float *y, const float *x, int n)
         y[i] = widen(bf16_of(x[i]));
 }
 
+//: kernel append_int8 needs: row_unit nearest
+/* Rounds cached rows of d numbers to integers of -127 .. 127, with a scale for
+ * each row. */
+static void append_int8(float *y, float *y_scale, const float *x, int rows,
+                        int d)
+{
+    for (int i = 0; i < rows; i++) {
+        float inverse;
+
+        y_scale[i] = row_unit(x + i * d, d, 127.0f, &inverse);
+        for (int j = 0; j < d; j++)
+            y[i * d + j] = (float)nearest(x[i * d + j], inverse);
+    }
+}
+
 //: kernel split_bf16 needs: bf16_of widen
 /* Rounds to bf16, and what is lacking to another bf16, in the lower half. */
 static void split_bf16(uint32_t *y, const float *x, int rows, int d)

@@ -142,3 +142,9 @@ INLINE v v_widen_bf16(const uint16_t *x)
 {
     return widen1(*x);
 }
+
+//: v_widen_int8 needs: v
+INLINE v v_widen_int8(const int8_t *x)
+{
+    return (float)*x;
+}

@@ -202,3 +202,12 @@ INLINE v v_widen_bf16(const uint16_t *x)
 {
     return (v)(__builtin_convertvector(*(const v_half *)x, v_bits) << 16);
 }
+
+//: v_widen_int8 needs: v
+typedef int8_t v_byte
+    __attribute__((vector_size(W), aligned(1), may_alias));
+INLINE v v_widen_int8(const int8_t *x)
+{
+    return __builtin_convertvector(
+        __builtin_convertvector(*(const v_byte *)x, v_int), v);
+}

@@ -72,6 +72,9 @@ int plain_owner(const Plain *p, int node);
 /* Returns C for a layer's keys or values in the state, e.g.
  * "s->self_keys[l]". */
 const char *plain_kept(Plain *p, int node);
+/* Returns C for the scales of a layer's kept rows or, if `new` is set, for
+ * those of the new rows. */
+const char *plain_kept_scales(Plain *p, int node, bool new);
 const char *plain_kept_rows(Plain *p, int node); /* likewise, for the new
                                                   * rows */
 int64_t plain_columns(const Node *n); /* returns the numbers per row */

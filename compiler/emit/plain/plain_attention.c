@@ -14,6 +14,7 @@ typedef struct {
     const MaskSpec *mask;
     bool positions; /* true if it needs the rows' positions */
     bool totals;    /* true if a weight depends on all scores */
+    bool scales;    /* true if rows of keys and values have scales */
 } Form;
 
 /* True if a decoder processes one row at a time, which sees all keys so far. */
@@ -40,6 +41,8 @@ static Form form_of(const Plain *p, int node)
         .mask = mask,
         .positions = mask || n->bias,
         .totals = !normalizer_form[n->normalizer].plain,
+        .scales = p->g.p->g->spec->cache_store == StoreInt8
+               && (k->op == OpAppend || k->op == OpRecall),
     };
 }
 
@@ -75,6 +78,10 @@ static const char *parameters(Plain *p, const Form *f, bool call)
     PARAMETER(true, "const float *q", plain_value(p, n->in[0]))
     PARAMETER(true, "const float *k", plain_value(p, n->in[1]))
     PARAMETER(true, "const float *v", plain_value(p, n->in[2]))
+    PARAMETER(f->scales, "const float *k_scales",
+              plain_kept_scales(p, n->in[1], false))
+    PARAMETER(f->scales, "const float *v_scales",
+              plain_kept_scales(p, n->in[2], false))
     PARAMETER(has_score_vector(n), "const float *v_a",
               plain_weight(p, score_input(n), ""))
     PARAMETER(n->bias, "const float *bias",
@@ -136,6 +143,8 @@ static void put_plain_score(Plain *p, Emit *e, const Form *f)
         let(e, "function", "%s",
             use_kernel(p->g.kernels, form->plain_function));
     put(e, form->plain);
+    if (f->scales)
+        put(e, "score *= k_scales[(at + j) * $heads_kv + $head];\n");
     let(e, "by", "%s", plain_float(p->g.a, scale));
     let(e, "cap", "%s", plain_float(p->g.a, f->n->cap));
     if (scales)
@@ -182,6 +191,8 @@ static void put_chunk(Plain *p, Emit *e, const Form *f)
     if (f->mask && f->mask->file)
         put(e, "if (!$mask(p, at + j))\n"
                "    continue;\n");
+    if (f->scales)
+        put(e, "weight[j] *= v_scales[(at + j) * $heads_kv + $head];\n");
     put(e, "for (int c = 0; c < $d_v; c++)\n"
            "    y_i[c] = fmaf(weight[j], v_j[c], y_i[c]);\n"
            "}\n"
@@ -261,7 +272,7 @@ static SharedKey form_key(const Plain *p, const Form *f)
         key.size[4] = bias_width(&p->g.p->block.at[bias]);
     if (!f->mask)
         key.form.mask = (MaskSpec){ 0 };
-    key.form.paged = false;
+    key.form.paged = f->scales;
     return key;
 }
 

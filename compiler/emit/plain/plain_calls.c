@@ -212,8 +212,15 @@ static void plain_append(Plain *p, Emit *e, int node)
     const char *y = plain_kept_rows(p, node), *x = plain_value(p, n->in[0]);
     const char *count = plain_count(p, plain_input_type(p, node, 0),
                                     plain_columns(n));
-    if (p->g.p->g->spec->cache_store == StoreBf16)
+    const CacheStore store = p->g.p->g->spec->cache_store;
+    const long long heads = n->type.dim[0].c;
+    if (store == StoreBf16)
         PLAIN_CALL(p, e, node, "append_bf16", "y", y, "x", x, "n", count);
+    else if (store == StoreInt8)
+        PLAIN_CALL(p, e, node, "append_int8", "y", y, "y_scale",
+                   plain_kept_scales(p, node, true), "x", x, "rows",
+                   plain_count(p, plain_input_type(p, node, 0), heads), "d",
+                   plain_integer(p->g.a, n->type.dim[2].c));
     else
         put_copy(p, e, node, y, x, count);
 }

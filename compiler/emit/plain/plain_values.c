@@ -216,6 +216,8 @@ static int alike(const Graph *g, int cache)
 {
     const Cache *c = &g->cache[cache], *d = g->cache;
     while (d->of != c->of
+           || (g->spec->cache_store == StoreInt8 /* a scale for each head */
+               && d->form.h_kv != c->form.h_kv)
            || d->form.h_kv * d->form.d_k != c->form.h_kv * c->form.d_k
            || d->form.h_kv * d->form.d_v != c->form.h_kv * c->form.d_v)
         d++;
@@ -291,14 +293,14 @@ static const char *kept_name(const Plain *p, const Node *n)
                         n->part == PartKey ? "keys" : "values", number);
 }
 
-const char *plain_kept(Plain *p, int node)
+/* Returns C for a layer's rows of `columns` in the array that keeps them from
+ * call to call. */
+static const char *kept_array(Plain *p, const Node *n, const char *name,
+                              long long columns)
 {
     Arena *a = p->g.a;
     const Graph *g = p->g.p->g;
-    const Node *n = node_at(p->g.p, node);
     const bool self = is_self(p, n);
-    const long long columns = plain_columns(n);
-    const char *name = kept_name(p, n);
     int64_t layers = 0;
     for (int i = 0; i < g->caches; i++)
         layers += alike(g, i) == alike(g, n->cache) ? g->cache[i].layers : 0;
@@ -313,6 +315,24 @@ const char *plain_kept(Plain *p, int node)
                                               self ? "p+t" : "n", columns) });
     return arena_printf(a, "s->%s[%s]", name,
                         plain_number(p, self ? NumberSelf : NumberCross));
+}
+
+const char *plain_kept(Plain *p, int node)
+{
+    const Node *n = node_at(p->g.p, node);
+    return kept_array(p, n, kept_name(p, n), plain_columns(n));
+}
+
+const char *plain_kept_scales(Plain *p, int node, bool new)
+{
+    Arena *a = p->g.a;
+    const Node *n = node_at(p->g.p, node);
+    const long long heads = n->type.dim[0].c;
+    const char *name = arena_printf(a, "%s_scales", kept_name(p, n));
+    const char *to = kept_array(p, n, name, heads);
+    if (!new || n->entry != EntryDecode)
+        return to;
+    return arena_printf(a, "%s + %s * %lld", to, plain_past(p, node), heads);
 }
 
 const char *const plain_numbers[LoopNumbers] = {

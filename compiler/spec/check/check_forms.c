@@ -352,6 +352,18 @@ static void check_normalizer(Spec *s, const FieldState *state)
                   "normalizers");
 }
 
+/* A scale of a key in int8 multiplies its finished product with a query; other
+ * scores have no such product. */
+static void check_cache(Spec *s, const FieldState *state)
+{
+    if (is(state, "cache", StateOff) || s->cache_store != StoreInt8
+        || s->attention_score == ScoreDot)
+        return;
+    error_at(spec_pos(s, "cache"), "cache: int8 needs attention.score: dot");
+    note_at(spec_pos(s, "attention.score"),
+            "attention.score is here: for these scores, write cache: bf16");
+}
+
 static void check_residual(Spec *s, const FieldState *state)
 {
     check_details(s, state, "residual.type", s->residual, "residuals");
@@ -541,6 +553,7 @@ const Check form_checks[] = {
                          "positions.scores", "masking.encoder",
                          "masking.decoder", "mix.direction" } },
     { check_normalizer, { "attention.normalizer", "attention.sinks" } },
+    { check_cache,     { "cache", "attention.score" } },
     { check_latent,    { "attention.latent.kv_rank", "attention.latent.q_rank",
                          "attention.latent.rope_dims", "norm.qk",
                          "positions.type", "h_kv.encoder", "h_kv.decoder",

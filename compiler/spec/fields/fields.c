@@ -104,7 +104,7 @@ static const char *const ties[] = { "source", "target", "logits", NULL };
 static const char *const rules[] = { "exact", "recorded", NULL };
 static const char *const penalties[] = { "none", "gnmt", "power", NULL };
 static const char *const processors[] = { "logits", "log_probabilities", NULL };
-static const char *const stores[] = { "f32", "bf16", NULL };
+static const char *const stores[] = { "f32", "bf16", "int8", NULL };
 static const char *const splits[] = { "characters", "spaces", NULL };
 static const char *const arithmetics[] = { "f32",     "int8",     "int15",
                                            "bf16_dp", "bf16_amx", "bf16x3",

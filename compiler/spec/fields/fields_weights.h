@@ -9,7 +9,8 @@ ENUM("arithmetic", arithmetic, arithmetics, AllKinds, "f32", NULL,
      "spec-weights."),
 ENUM("cache", cache_store, stores, Target_, "f32", NULL,
      "Cached keys and values are stored in this format. Every row, a new one "
-     "too, attends to the stored numbers."),
+     "too, attends to the stored numbers. int8 has a scale for each row and "
+     "key head, and needs attention.score: dot."),
 PATH("weights", weights, AllKinds,
      "This .safetensors file, relative to the spec, contains the weights. "
      "Without it they are seeded random numbers."),

@@ -240,6 +240,7 @@ const WordHint word_hints[] = {
     { "arithmetic", "15 16 i16 int16", "int15" },
     { "cache", "float32 fp32 float", "f32" },
     { "cache", "bfloat16 16", "bf16" },
+    { "cache", "8 i8 q8 q8_0", "int8" },
     { "masking.encoder", "bidirectional full false", "none" },
     { "masking.encoder", "autoregressive triangular lower true", "causal" },
     { "parallel", "true", "shared" },
