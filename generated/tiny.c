@@ -2514,7 +2514,7 @@ enum {
 };
 enum { ATTN_MOST = (1 << 29) - 1 };
 
-enum { ATTN_CACHE_F32, ATTN_CACHE_BF16 };
+enum { ATTN_CACHE_F32, ATTN_CACHE_BF16, ATTN_CACHE_INT8 };
 
 struct attn_cache_layout {
     int64_t of;
@@ -3706,7 +3706,16 @@ static int64_t cache_states_floats(const struct attn_cache_group *g)
 /* Returns the bytes of one element of keys or values. */
 ATTN_API int64_t attn_cache_element(const struct attn_cache_layout *is)
 {
-    return is->format == ATTN_CACHE_BF16 ? 2 : 4;
+    return is->format == ATTN_CACHE_INT8 ? 1
+         : is->format == ATTN_CACHE_BF16 ? 2
+                                         : 4;
+}
+
+/* Returns the bytes of the scale of one row of keys or values; 0: it has none.
+ */
+ATTN_API int64_t attn_cache_scale(const struct attn_cache_layout *is)
+{
+    return is->format == ATTN_CACHE_INT8 ? (int64_t)sizeof(float) : 0;
 }
 
 /* Returns the address of a page. */
@@ -3802,13 +3811,14 @@ static void cache_drop_page(struct attn_cache_group *g, int32_t page)
     }
 }
 
-/* Copies the first `used` positions of a page: complete panels of 16 keys, and
- * the rows of values. */
+/* Copies the first `used` positions of a page: complete panels of 16 keys, the
+ * rows of values, and the scales of both. */
 static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
                             int32_t from, int64_t used)
 {
     const int64_t line = ATTN_PANEL * attn_cache_element(&g->is);
     const int64_t panel = g->is.d_k * line;
+    const int64_t scale = attn_cache_scale(&g->is);
     const int64_t keys = (used + ATTN_PANEL - 1) / ATTN_PANEL * panel;
     char *out = (char *)attn_cache_page(g, to);
     const char *in = (const char *)attn_cache_page(g, from);
@@ -3823,6 +3833,11 @@ static void cache_copy_page(const struct attn_cache_group *g, int32_t to,
             memcpy(out, in, (size_t)(used * line));
             out += ATTN_PAGE * line;
             in += ATTN_PAGE * line;
+        }
+        for (int64_t part = 0; part < 2; part++) {
+            memcpy(out, in, (size_t)(used * scale));
+            out += ATTN_PAGE * scale;
+            in += ATTN_PAGE * scale;
         }
     }
 }
@@ -7594,12 +7609,17 @@ static void state_page(struct state_walk *w, const struct attn_cache_group *g,
                        char *page, int64_t used)
 {
     const int64_t element = attn_cache_element(&g->is);
+    const int64_t scale = attn_cache_scale(&g->is);
     for (int64_t b = 0; b < g->is.blocks; b++) {
         state_keys(w, &g->is, page, used);
         page += ATTN_PAGE * g->is.d_k * element;
         for (int64_t v = 0; v < g->is.v_panels; v++) {
             state_move(w, page, used * ATTN_PANEL * element);
             page += ATTN_PAGE * ATTN_PANEL * element;
+        }
+        for (int64_t part = 0; part < 2; part++) {
+            state_move(w, page, used * scale);
+            page += ATTN_PAGE * scale;
         }
     }
 }
@@ -7655,7 +7675,9 @@ static int64_t state_group_size(const struct attn_cache_layout *is,
                        * is->d_k;
     const int64_t values = rows * ATTN_PANEL * is->v_panels;
     const int64_t states = attn_min(length, 2) * is->states;
-    return is->blocks * (keys + values) * attn_cache_element(is)
+    return is->blocks
+             * ((keys + values) * attn_cache_element(is)
+                + 2 * rows * attn_cache_scale(is))
          + states * (int64_t)sizeof(float);
 }
 

@@ -187,12 +187,13 @@ enum {
 enum { ATTN_MOST = (1 << 29) - 1 };
 
 /* Formats of the elements of keys and values in a cache. */
-enum { ATTN_CACHE_F32, ATTN_CACHE_BF16 };
+enum { ATTN_CACHE_F32, ATTN_CACHE_BF16, ATTN_CACHE_INT8 };
 
 /* Layout of a cache's pages. Layers whose keys and values have the same sizes
  * and the same window share a cache. A page holds, for each block (a pair of
  * layer and head), first the keys [4][d_k][16], then the values
- * [v_panels][64][16] (panels of 16 columns). */
+ * [v_panels][64][16] (panels of 16 columns), and in int8 then the scales of its
+ * 64 keys and those of its 64 values, as floats. */
 struct attn_cache_layout {
     int64_t of;         /* owner of the cached rows: ATTN_SELF or ATTN_CROSS */
     int64_t page_bytes; /* size of a page; 0: the model has no such cache */

@@ -1987,7 +1987,7 @@ enum {
 };
 enum { ATTN_MOST = (1 << 29) - 1 };
 
-enum { ATTN_CACHE_F32, ATTN_CACHE_BF16 };
+enum { ATTN_CACHE_F32, ATTN_CACHE_BF16, ATTN_CACHE_INT8 };
 
 struct attn_cache_layout {
     int64_t of;
