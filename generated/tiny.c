@@ -9577,7 +9577,7 @@ ATTN_API int64_t attn_generate_ids(const struct attn_model *m,
     return wrong ? wrong : a.n;
 }
 
-/* ---- score ---- */
+/* handle_score.c: scores of given targets by a handle. */
 
 /* Computes the log-probability of a target and of each of its tokens. `target`
  * must have room for the end token. Returns 0 or an error. */

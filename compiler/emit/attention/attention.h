@@ -43,9 +43,6 @@ typedef struct { /* properties of a task that determine its functions */
     const Tiling *t;
     bool paged;
 } Attention;
-/* Binds $outputs, $sums, $maxima and $end to the offsets of these arrays in the
- * scratch memory, in floats per query. */
-void let_scratch(Emit *e, int64_t keys, int64_t d_v);
 Attention attention_of(Gen *g, int node); /* leaves `name` unset */
 /* Returns the printed name of a node's task: "attention_64x64_causal". */
 const char *attention_base(Gen *g, int node);
@@ -102,6 +99,9 @@ const char *need_short_attention(Gen *g, const Node *n);
 
 /* ---- widened.c ---- */
 
+/* Binds $outputs, $sums, $maxima and $end to the offsets of these arrays in the
+ * scratch memory, in floats per query. */
+void let_scratch(Emit *e, int64_t keys, int64_t d_v);
 /* True if keys or values are read from a cache whose format is not f32. */
 bool is_widened(const Gen *g, const Node *n);
 /* Returns the floats from a head's keys or values in a page to the units of

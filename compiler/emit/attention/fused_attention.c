@@ -447,15 +447,6 @@ static void put_blocks(Gen *g, const Attention *a)
            "}\n");
 }
 
-void let_scratch(Emit *e, int64_t keys, int64_t d_v)
-{
-    const AttentionScratch s = attention_scratch(keys, d_v);
-    let(e, "outputs", "%lld", (long long)s.outputs);
-    let(e, "sums", "%lld", (long long)s.sums);
-    let(e, "maxima", "%lld", (long long)s.maxima);
-    let(e, "end", "%lld", (long long)s.end);
-}
-
 /* Emits the attention function: a loop over blocks of query rows. All rows of a
  * block use a page before the next page is read. */
 static void attention_function(Gen *g, const Attention *a)

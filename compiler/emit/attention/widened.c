@@ -94,3 +94,12 @@ const char *wide_text(Gen *g, const char *scratch)
     return arena_printf(g->a, "%s + %lld", scratch,
                         (long long)(g->p->scratch - widened_floats(g->p)));
 }
+
+void let_scratch(Emit *e, int64_t keys, int64_t d_v)
+{
+    const AttentionScratch s = attention_scratch(keys, d_v);
+    let(e, "outputs", "%lld", (long long)s.outputs);
+    let(e, "sums", "%lld", (long long)s.sums);
+    let(e, "maxima", "%lld", (long long)s.maxima);
+    let(e, "end", "%lld", (long long)s.end);
+}

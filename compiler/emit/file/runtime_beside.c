@@ -58,6 +58,7 @@ static void put_handle(Gen *g, Emit *e)
                "#undef handle_call_bytes\n"
                "\n");
     }
+    paste_file(g, e, "handle_score.c");
     paste_file(g, e, "handle_queue.c");
     paste_file(g, e, "handle_chat.c");
     put(e, "static int handle_sizes(struct attn_handle *h,\n"

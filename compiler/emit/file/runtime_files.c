@@ -229,8 +229,10 @@ void core_read(Gen *g)
     }
     core_add(g, CoreOpenFile,
              has_decoder(g->p) ? "handle_generate.c" : "handle_rows.c");
-    if (has_decoder(g->p))
+    if (has_decoder(g->p)) {
+        core_add(g, CoreOpenFile, "handle_score.c");
         core_add(g, CoreOpenFile, "handle_queue.c");
+    }
     if (has_chat(g))
         core_add(g, CoreOpenFile, "handle_chat.c");
 }

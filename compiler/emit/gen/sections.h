@@ -204,6 +204,10 @@ void emit_api(Gen *g, Emit *e); /* emits the model and the exported functions */
 void emit_embedded(Gen *g, Emit *e);
 void emit_main(Gen *g, Emit *e);
 
+/* ---- spec_texts.c ---- */
+void put_texts(Gen *g, Emit *e);      /* emits what rows' texts need */
+void put_chat_texts(Gen *g, Emit *e); /* emits what answered texts need */
+
 /* ---- program_options.c ---- */
 void emit_options(Gen *g, Emit *e); /* emits the program's table of options */
 
