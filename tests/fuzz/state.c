@@ -1,8 +1,8 @@
 /* state.c: fuzzes a saved stream: checks it, restores it, continues it, and
  * saves it again. An input has a byte that selects the model and tells whether
- * the state is sealed, then the state. Sealing sets the fields that a writer
- * would set (magic, size, model and hash), so that the fuzzer reaches the code
- * after those checks. */
+ * the state is sealed, and the draft, then the state. Sealing sets the fields
+ * that a writer would set (magic, size, model and hash), so that the fuzzer
+ * reaches the code after those checks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,8 +111,12 @@ static void *restore(struct attn_stream *s, const Input *in, const void *state,
                      int64_t more)
 {
     static struct attn_search_options o;
+    static struct attn_drafter own;
     const struct attn_state_header *h = state;
+    own = (struct attn_drafter){ &in->f.model, &in->f };
     o = greedy();
+    o.draft = in->head / 64 % 3;
+    o.drafter = &own;
     const int64_t tokens = attn_min(h->tokens + more, Most);
     const int64_t room = attn_stream_bytes(&in->f.model, &o, h->source_rows,
                                            attn_max(tokens, 1), 2);
