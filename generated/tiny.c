@@ -3076,200 +3076,6 @@ struct attn_score_request { /* pairs, with memory to score them */
                              * logits */
 };
 
-/* text.h: text input and output of a model: vocabularies as blocks of bytes,
- * the steps from text to ids and back, and the models that split text into
- * tokens.                                                                   */
-
-/* ---- vocab.c ---- */
-
-/* The sections of a block, each at a multiple of 8 bytes. */
-enum {
-    ATTN_OFFSETS, /* uint32_t [size + extra + 1]: start of each text */
-    ATTN_TEXTS,   /* char []: texts as in the file ("##ing"), or as bytes */
-    ATTN_FIND,    /* uint32_t []: hash table from texts to id + 1; 0: empty */
-    ATTN_PIECES,  /* unsigned char [size]: ATTN_PIECE_ values */
-    ATTN_SCORES,  /* for merges float [size], for Unigram double [size] */
-    ATTN_BYTES,   /* int32_t [256]: token of each byte; -1: none */
-    ATTN_BYTES_LAST, /* int32_t [256]: token of each byte, at a word's end */
-    ATTN_PAIRS,      /* struct attn_pair []: hash table of merges */
-    ATTN_WORDS,      /* uint32_t []: hash table of single-token words */
-    ATTN_STRINGS,    /* char []: arguments of steps, texts of added tokens */
-    ATTN_NORMAL,     /* struct attn_step []: normaliser */
-    ATTN_SPLIT,      /* struct attn_step []: splitting into words */
-    ATTN_DECODE,     /* struct attn_step []: decoder */
-    ATTN_ADDED,      /* struct attn_added []: added tokens */
-    ATTN_ADDED_TRIE, /* struct attn_node []: trie of the added tokens' texts */
-    ATTN_TEMPLATE,   /* int32_t single, pair; struct attn_template [] */
-    ATTN_CLASSES,    /* classes of Unicode characters */
-    ATTN_MAPPINGS,   /* Unicode tables of case and normal forms */
-    ATTN_CHARMAP,    /* SentencePiece's map of characters */
-    ATTN_MODEL_TRIE, /* the model's trie */
-    ATTN_SECTIONS = 24
-};
-struct attn_section { /* relative to the block's start; 0, 0: no section */
-    int64_t at, bytes;
-};
-struct attn_part { /* a range of ATTN_STRINGS */
-    uint32_t at, bytes;
-};
-
-/* A vocabulary as one block of bytes. attnc makes it and stores it in the
- * weights file or in the C file. Numbers have the machine's byte order.     */
-struct attn_vocab_header {
-    char magic[8];                    /* "ATTNVOC3" */
-    int64_t bytes;                    /* size of the complete block */
-    int32_t size;                     /* number of tokens */
-    int32_t kind;                     /* ATTN_CHARACTERS etc. */
-    int32_t start, end, pad, unknown; /* ids; -1: none */
-    int32_t append_end; /* 1: the end token is appended to a source line */
-    int32_t flags;      /* ATTN_MODEL_ flags */
-    struct attn_part prefix, suffix; /* prefix of tokens inside a word, e.g.
-                                      * "##", and suffix of tokens at its end,
-                                      * e.g. "</w>" */
-    int32_t most;  /* maximum characters of a word; 0: no limit */
-    int32_t extra; /* number of tokens after `size` that exist only within
-                      the model; the unknown token is output in their place */
-    struct attn_section section[ATTN_SECTIONS];
-};
-struct attn_step {
-    int32_t op, flags; /* number of the step (ATTN_STEP_), and its flags */
-    struct attn_part text, other;
-};
-struct attn_pair { /* a merge; left -1: empty slot */
-    int32_t left, right, rank, into;
-};
-struct attn_added { /* a token that is searched for in the text */
-    struct attn_part text;
-    int32_t id, flags;
-};
-struct attn_node {  /* node of ATTN_ADDED_TRIE. Node 0 is the root for tokens
-                       found in the text, node 1 for those found in the
-                       normalised text. */
-    uint32_t child; /* first of `children` nodes, ordered by byte */
-    uint16_t children;
-    unsigned char byte, reserved;
-    int32_t row; /* row of ATTN_ADDED whose text ends here; -1: none */
-};
-
-struct attn_vocab { /* the sections of a block; NULL or 0: no such section */
-    const struct attn_vocab_header *head;
-    const uint32_t *offset, *find, *word;
-    const char *text, *strings;
-    const unsigned char *piece;
-    const void *score;
-    const int32_t *byte, *byte_last;
-    const struct attn_pair *pair;
-    const struct attn_step *step[3]; /* steps of ATTN_NORMAL, ATTN_SPLIT,
-                                        ATTN_DECODE */
-    const struct attn_added *added;
-    const struct attn_node *node;
-    const int32_t *templates; /* number of rows for one text and for a pair;
-                                 then the rows */
-    const unsigned char *classes;
-    int64_t finds, words, pairs, steps[3], addeds, nodes;
-};
-
-/* gbnf.h: grammars in GBNF, the notation of llama.cpp, compiled to a program of
- * bytes. A rule is a range of ops; positions in it are relative, so that a
- * repetition can be copied. */
-
-struct attn_gbnf_op {
-    unsigned char kind, lo, hi, reserved;
-    int32_t to;
-};
-
-struct attn_gbnf_rule {
-    int32_t at, bytes; /* place and length of the name in the text */
-    int32_t start;     /* its first op */
-    int32_t calls;     /* its first CALL; -1: none */
-    unsigned char empty, ends, clean; /* matches the empty text; matches some
-                                       * text; is not left-recursive */
-};
-
-struct attn_gbnf {
-    const char *text;
-    int64_t bytes;
-    struct attn_gbnf_op *op;
-    struct attn_gbnf_rule *rule;
-    int32_t *find; /* [2 * rules] hash table of names: rule plus 1; 0: empty */
-    /* scratch memory */
-    unsigned char *mark; /* [ops] */
-    int32_t *same;       /* [ops] next CALL of the same rule; -1: none */
-    int32_t *work;       /* [ops] */
-    int64_t ops, rules, root;
-    unsigned char edge[257]; /* 1: a range of some op begins at this byte, or
-                              * ends before it */
-    int64_t at;              /* place of the error in the text */
-    const char *why;         /* the error, a static text; NULL: none */
-};
-
-/* grammar.h: a grammar that answers have to follow. Tokens that may not come
- * next are forbidden, by their text. */
-
-/* Limits of what is kept. If one is reached, all but the state in use is
- * forgotten. */
-enum {
-    ATTN_GRAMMAR_NODES = 65536, /* entries of stacks */
-    ATTN_GRAMMAR_STATES = 8192, /* states */
-    ATTN_GRAMMAR_POOL = 262144, /* stacks of all states */
-    ATTN_GRAMMAR_MASKS = 128    /* states with a mask of tokens */
-};
-
-struct attn_grammar_node { /* an op that comes next, on top of a stack */
-    int32_t op, under;     /* the node under it; 0: the end of the grammar */
-};
-
-/* A state of the automaton: the tops of all stacks with which the grammar can
- * go on. Node 0 is among them if the text can end. */
-struct attn_grammar_state {
-    int32_t at, n; /* its nodes in the pool, in order */
-    int32_t mask;  /* its mask; -1: none */
-};
-
-struct attn_grammar_bucket { /* tokens whose first two bytes are the same */
-    int32_t key; /* first byte * 257, plus 1 + second byte unless it is alone */
-    int32_t first, byte; /* first of its tokens, and of their other bytes */
-};
-
-struct attn_grammar_mask {
-    int32_t state; /* -1: free */
-    int64_t used;  /* time of the last use */
-};
-
-struct attn_grammar {
-    struct attn_gbnf is;
-    /* automaton */
-    unsigned char class_of[256]; /* bytes that no op distinguishes */
-    unsigned char byte_of[256];  /* a byte of each class */
-    int64_t classes;
-    struct attn_grammar_node *node;
-    struct attn_grammar_state *state;
-    int32_t *find_node, *find_state; /* hash tables; 0: empty */
-    int32_t *stamp, *work, *set, *pool;
-    int32_t *next; /* [states][classes] state after a byte; -1: not known */
-    int64_t nodes, states, pooled, listed;
-    int32_t time, start;
-    /* tokens */
-    struct attn_vocab v;
-    int64_t vocab, size; /* logits; tokens that have one */
-    const char *text;    /* the texts of tokens that are not the first */
-    const uint32_t *offset;
-    unsigned char *has; /* [size] ATTN_GRAMMAR_TEXT, ATTN_GRAMMAR_GAP */
-    struct attn_grammar_bucket *bucket; /* [buckets + 1] */
-    int64_t buckets;
-    int32_t *token; /* tokens in the order of their buckets */
-    uint32_t *rest; /* end of the bytes of each after the second */
-    char *bytes;    /* these bytes */
-    char *piece;    /* text of one token */
-    int raw, begun; /* texts are as in the vocabulary; the answer continues
-                     * a text */
-    /* masks */
-    struct attn_grammar_mask mask[ATTN_GRAMMAR_MASKS];
-    uint32_t *bits; /* [masks + 2][words] */
-    int64_t words, uses;
-    int first; /* the mask of first tokens is known */
-};
-
 /* packed.h: the file of packed weights and vocabularies. */
 
 /* The header of model.weights. The file consists of one header page, the packed
@@ -7205,9 +7011,9 @@ static void drafter_drop(struct attn_draft *d)
     d->most = 0;
 }
 
-static int drafter_open(struct attn_draft *d,
-                        const struct attn_stream_request *r,
-                        int64_t source_rows)
+static int drafter_begin(struct attn_draft *d,
+                         const struct attn_stream_request *r,
+                         int64_t source_rows)
 {
     if (source_rows > r->o->drafter->model->max_source) {
         drafter_drop(d);
@@ -7248,7 +7054,7 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
     s->o = *r->o;
     s->tokens = s->room->tokens;
     if (s->room->draft.by)
-        return drafter_open(&s->room->draft, r, source_rows);
+        return drafter_begin(&s->room->draft, r, source_rows);
     return 0;
 }
 
@@ -8916,8 +8722,7 @@ struct attn_handle {
     float *scores;             /* scores of a target's tokens */
     void *work; /* memory of a call */
     int64_t work_bytes;
-    struct attn_drafter drafter;  /* for ATTN_DRAFT_MODEL */
-    struct attn_grammar *grammar; /* NULL: none */
+    struct attn_drafter drafter; /* for ATTN_DRAFT_MODEL */
     struct attn_queue_size queue_size;
     struct handle_queue *queue; /* NULL: the handle takes no requests */
 };

@@ -52,8 +52,10 @@ struct attn_handle {
     void *work; /* memory of a call */
     int64_t work_bytes;
 #if ATTN_HAS_SEARCH
-    struct attn_drafter drafter;  /* for ATTN_DRAFT_MODEL */
+    struct attn_drafter drafter; /* for ATTN_DRAFT_MODEL */
+#if ATTN_HAS_TEXT
     struct attn_grammar *grammar; /* NULL: none */
+#endif
     struct attn_queue_size queue_size;
     struct handle_queue *queue; /* NULL: the handle takes no requests */
 #endif

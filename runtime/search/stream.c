@@ -138,9 +138,9 @@ static void drafter_drop(struct attn_draft *d)
     d->most = 0;
 }
 
-static int drafter_open(struct attn_draft *d,
-                        const struct attn_stream_request *r,
-                        int64_t source_rows)
+static int drafter_begin(struct attn_draft *d,
+                         const struct attn_stream_request *r,
+                         int64_t source_rows)
 {
     if (source_rows > r->o->drafter->model->max_source) {
         drafter_drop(d);
@@ -181,7 +181,7 @@ ATTN_API int attn_stream_empty(struct attn_stream *s,
     s->o = *r->o;
     s->tokens = s->room->tokens;
     if (s->room->draft.by)
-        return drafter_open(&s->room->draft, r, source_rows);
+        return drafter_begin(&s->room->draft, r, source_rows);
     return 0;
 }
 
