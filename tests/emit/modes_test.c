@@ -87,7 +87,7 @@ static void test_window(void **state)
 static void test_experts(void **state)
 {
     (void)state;
-    check_decoder(DECODER("masking: causal\n"
+    check_decoder(DECODER("masking: causal\ncache: int8\n"
                           "ffn: {type: experts, experts: 6, chosen: 2}\n"));
 }
 
