@@ -85,6 +85,10 @@ static void row_lines(const char *use, int bit, const Row *r)
     const bool is_file = r->takes && !strcmp(r->takes, "FILE");
     line(begin); /* a missing value, if the option takes one */
     line(arena_printf(a, "%sx", begin));
+    if (!strcmp(r->name, "--draft")) { /* only attnc takes the file of a spec */
+        line(arena_printf(a, "%s=ngram", begin));
+        return;
+    }
     if (!is_file)
         line(arena_printf(a, "%s=1", begin));
     if (!(r->uses & bit) || r->kind == Flag)
