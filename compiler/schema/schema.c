@@ -6,10 +6,26 @@
 #include "runtime/core.h"
 #include "schema/schema_parts.h"
 
+/* Returns a value as JSON, with as few digits of numbers as give it again, or
+ * NULL: out of memory. */
+static char *value_text(const json_t *value)
+{
+    char *text = NULL;
+    bool same = false;
+    for (size_t digits = 15; digits <= 17 && !same; digits++) {
+        free(text);
+        text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits));
+        json_t *again = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+        same = !text || json_equal(again, value);
+        json_decref(again);
+    }
+    return text;
+}
+
 /* Adds a value as JSON. */
 static bool put_value(Schema *s, const json_t *value, const char *pointer)
 {
-    char *text = json_dumps(value, JSON_ENCODE_ANY);
+    char *text = value_text(value);
     if (!text)
         return fault(s->why, ExitResource, "%s: %s: out of memory", s->path,
                      pointer);

@@ -1,6 +1,7 @@
 /* schema_facts.c: keywords of a schema, its types, and whether two schemas have
  * a value in common. */
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "schema/schema_parts.h"
@@ -120,9 +121,7 @@ unsigned schema_type_of(const json_t *value)
     case JSON_INTEGER: return TypeInteger | TypeNumber;
     case JSON_REAL:    {
         const double x = json_real_value(value);
-        return x >= -1e15 && x <= 1e15 && x == (double)(int64_t)x
-                 ? TypeInteger | TypeNumber
-                 : TypeNumber;
+        return x == floor(x) ? TypeInteger | TypeNumber : TypeNumber;
     }
     case JSON_STRING: return TypeString;
     case JSON_ARRAY:  return TypeArray;
@@ -238,6 +237,23 @@ static bool same_value(const json_t *a, const json_t *b)
 {
     if (json_is_number(a) && json_is_number(b))
         return json_number_value(a) == json_number_value(b);
+    if (json_is_array(a) && json_is_array(b)) {
+        const size_t n = json_array_size(a);
+        bool same = n == json_array_size(b);
+        for (size_t i = 0; same && i < n; i++)
+            same = same_value(json_array_get(a, i), json_array_get(b, i));
+        return same;
+    }
+    if (json_is_object(a) && json_is_object(b)) {
+        void *at = json_object_iter((json_t *)(uintptr_t)a);
+        bool same = json_object_size(a) == json_object_size(b);
+        for (; same && at;
+             at = json_object_iter_next((json_t *)(uintptr_t)a, at)) {
+            const json_t *y = json_object_get(b, json_object_iter_key(at));
+            same = y && same_value(json_object_iter_value(at), y);
+        }
+        return same;
+    }
     return json_equal(a, b);
 }
 

@@ -189,15 +189,19 @@ static bool put_integer(Schema *s, const char *pointer, double lo, double hi,
 static void put_decimals(Buffer *b, Bound lo, Bound hi, int places,
                          const char *sign)
 {
-    const int least = places + 1, n = digits_of(hi.at);
+    const int least = places + 1, n = digits_of(lo.at);
     const int more = MostDigits - (n > least ? n : least);
     const char *point = places > 0 ? "" : "\".\" ";
     char tail[80];
     put_range(b, lo.at + lo.beyond, hi.at - hi.beyond, places, sign, "");
-    if (more < 1)
-        return;
-    snprintf(tail, sizeof tail, "%s[0-9]{1,%d} ", point, more);
-    put_range(b, lo.at + lo.beyond, hi.at - 1, places, sign, tail);
+    for (int k = least; k < MostDigits; k++) { /* magnitudes of k digits */
+        const int64_t from = attn_max(lo.at + lo.beyond,
+                                      k > least ? power(k - 1) : 0);
+        const int64_t to = attn_min(hi.at - 1, power(k) - 1);
+        snprintf(tail, sizeof tail, "%s[0-9]{1,%d} ", point, MostDigits - k);
+        if (from <= to)
+            put_range(b, from, to, places, sign, tail);
+    }
     if (!lo.beyond || lo.at >= hi.at || more < 2)
         return;
     snprintf(tail, sizeof tail, "%s\"0\"{0,%d} [1-9] [0-9]{0,%d} ", point,

@@ -4,6 +4,9 @@
 #include "base/put_json.h"
 #include "schema/schema_parts.h"
 
+/* A grammar has at most 200 groups in each other. */
+enum { MostNameBytes = 190, MostLeftOut = 190 };
+
 /* ---- objects ---- */
 
 typedef struct {
@@ -66,7 +69,15 @@ static bool read_members(Members *m, const json_t *schema, const char *pointer)
         vec_push(s->arena, &m->member,
                  ((Member){ name, x, schema_below(s, at, name), false }));
     m->more = other ? !json_is_false(other) : m->member.n == 0;
-    return read_required(m, schema, pointer, other);
+    if (!read_required(m, schema, pointer, other))
+        return false;
+    for (int i = 0; m->more && i < m->member.n; i++)
+        if (strlen(m->member.at[i].name) > MostNameBytes)
+            return schema_refuse(s, m->member.at[i].pointer,
+                                 "beside other members a name has at most 190 "
+                                 "bytes: shorten it, or set "
+                                 "additionalProperties to false");
+    return true;
 }
 
 /* Adds a member: its name and the rule of its value. */
@@ -94,7 +105,7 @@ static void put_other(Members *m, const json_t *schema, const char *pointer)
     buffer_printf(s->later, "r%d-more ::= \"\\\"\" ", m->rule);
     schema_other_names(s, s->later, name, m->member.n);
     buffer_printf(s->later, " \"\\\": \" ");
-    if (json_is_object(other))
+    if (other && !json_is_true(other))
         buffer_printf(s->later, "r%d",
                       schema_rule(s, other,
                                   schema_below(s, pointer,
@@ -222,6 +233,10 @@ bool schema_array(Schema *s, const json_t *schema, const char *pointer)
     const int64_t one = attn_max(x.n, 1);
     const int64_t n = x.most < 0 ? one : attn_min(one, x.most);
     int open = 0;
+    if (n - x.least > MostLeftOut)
+        return schema_refuse(s, pointer,
+                             "at most 190 of the first items can be left out: "
+                             "raise minItems");
     buffer_printf(s->to, "\"[\" ");
     for (int64_t i = 0; i < n; i++) {
         if (i >= x.least) {

@@ -185,9 +185,13 @@ ATTN_API int64_t attn_chat(const struct attn_model *m, struct attn_handle *h,
     if (n < 0)
         return n;
     o.beam = 1;
+    if (h->grammar) /* the answer alone is printed, not the turn before it */
+        h->grammar->begun = 0;
     wrong = attn_text_open(&a.text, h->target, NULL, 0, 0);
     wrong = wrong ? handle_refuse(h, wrong) : handle_read_turn(h, &o, n);
     if (wrong == 0)
         wrong = handle_follow(h, s, attn_search_limit(m, &o, 0, s->n), &a);
+    if (h->grammar)
+        h->grammar->begun = m->kind == ATTN_DECODER;
     return wrong ? wrong : handle_end_text(h, &a);
 }

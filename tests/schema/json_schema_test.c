@@ -23,6 +23,10 @@ static const char *message(Arena *a, const char *text, size_t n, Fault *why)
     return NULL;
 }
 
+#define TEN(x) x x x x x x x x x x
+#define LONG TEN(TEN("ab"))
+#define ITEMS TEN("{},{},{},{},{},")
+
 static const struct {
     const char *schema, *message;
 } rows[] = {
@@ -78,6 +82,17 @@ static const struct {
       "s.json: #/required: a list of names is expected" },
     { "{\"required\":[\"a\"],\"additionalProperties\":false}",
       "s.json: #/additionalProperties: no value is allowed here" },
+    { "{\"additionalProperties\":\"false\"}",
+      "s.json: #/additionalProperties: a schema is an object, true or false" },
+    { "{\"properties\":{\"" LONG "\":true},\"additionalProperties\":{}}",
+      "s.json: #/properties/" LONG ": beside other members a name has at most "
+      "190 bytes: shorten it, or set additionalProperties to false" },
+    { "{\"prefixItems\":[" ITEMS ITEMS ITEMS ITEMS "{}]}",
+      "s.json: #: at most 190 of the first items can be left out: raise "
+      "minItems" },
+    { "{\"oneOf\":[{\"const\":[1]},{\"const\":[1.0]}]}",
+      "s.json: #/oneOf: schemas 0 and 1 may match the same value: write anyOf, "
+      "or give them a required property with different constants" },
     { "{\"prefixItems\":{}}",
       "s.json: #/prefixItems: a list of schemas is expected" },
     { "{\"minItems\":2,\"maxItems\":1}",
@@ -130,7 +145,7 @@ static const char good_schema[] =
 static void changed_schemas(void **unused)
 {
     static const char bytes[] = "{}[]\":,0123456789-.e#/~$abtrueflsn\\ ";
-    enum { Rounds = 20000, Most = 1000, Rows = sizeof rows / sizeof *rows };
+    enum { Rounds = 20000, Most = 2000, Rows = sizeof rows / sizeof *rows };
     (void)unused;
     Arena *a = arena_new();
     int good = 0;
