@@ -157,11 +157,12 @@ static int handle_read_turn(struct attn_handle *h,
                            "conversation, at most %lld are taken: chat of the "
                            "options at open",
                            (long long)n, (long long)before, (long long)h->chat);
+    t->s.o = *o; /* those of the last turn may be gone */
     wrong = t->begun ? attn_stream_feed(&t->s, h->ids, n)
                      : handle_first_turn(h, o, n);
     if (wrong)
         return handle_refuse(h, wrong);
-    t->s.o = *o;
+    t->s.o = *o; /* the first turn was opened with the handle's threads */
     t->begun = 1;
     return 0;
 }

@@ -46,7 +46,19 @@ static void answer(struct attn_handle *h, char *line,
         refuse(h, m_chat_begin(h, line[4] ? line + 5 : NULL));
         return;
     }
-    refuse(h, m_chat(h, line, n % 2 ? -1 : (int64_t)n, o, take, NULL));
+    /* an array of the options is gone after the call */
+    static int32_t ends[2];
+    static int turn;
+    struct attn_search_options own;
+    if (o) {
+        own = *o;
+        own.ends = &ends[++turn % 2];
+        own.ends_count = 1;
+        ends[turn % 2] = own.end;
+    }
+    refuse(h, m_chat(h, line, n % 2 ? -1 : (int64_t)n, o ? &own : NULL, take,
+                     NULL));
+    ends[turn % 2] = 1 << 30;
     putchar('\n');
 }
 

@@ -249,11 +249,11 @@ static void quantize_rows_int8(uint8_t *y, int64_t ldy, const float *x,
 }
 
 //: stored_int8 needs: row_unit v_put_int8 v_splat load_some
-/* Quantises n numbers, at most 16, of a row with this inverse of its unit. */
+/* Quantises n numbers of a row with this inverse of its unit. */
 static void stored_int8(int8_t *to, int64_t step, const float *x, int64_t n,
                         float inverse)
 {
-    uint8_t near[W];
+    _Alignas(W) uint8_t near[W];
     for (int64_t j = 0; j < n; j += W) {
         v_put_int8(near, load_some(x + j, n - j) * v_splat(inverse));
         for (int64_t l = 0; l < W && j + l < n; l++)
