@@ -297,10 +297,8 @@ int engine_open_drafter(Engine *small, const Engine *e, const char *path,
     o.threads = 1; /* it is called with the threads of `e` */
     o.offers = 0;
     const int code = engine_open(small, &o);
-    if (code) {
-        note_at((Pos){ 0 }, "--draft takes ngram, or the spec of a model");
+    if (code)
         return code;
-    }
     *to = (struct attn_drafter){ small->backend.model, small->bound };
     const char *wrong = attn_drafter_wrong(e->backend.model, to);
     if (!wrong && e->target_vocab.block && small->target_vocab.block

@@ -141,9 +141,7 @@ static void keep_note(Arena *a, const char *what, const char *host,
     json_decref(note);
 }
 
-/* The numbers change with the meaning of a note, so that older ones are not
- * read.
- */
+/* The numbers change with the meaning, so that older notes are not read. */
 static const char times_word[] = "times of models, 2",
                   rates_word[] = "rates of the machine, 2";
 

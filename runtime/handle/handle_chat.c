@@ -36,7 +36,7 @@ static int handle_lay_out_talk(struct attn_handle *h, struct attn_memory *at)
     const struct attn_search_options o = handle_choice(h, NULL);
     const int64_t bytes = attn_stream_bytes(h->model, &o, 0, h->chat + 1, 1);
     if (bytes < 0)
-        return handle_fail(h, bytes, "chat: %s", attn_error_text(bytes));
+        return (int)bytes;
     t = attn_take(at, 1, sizeof *t);
     char *system = attn_take(at, h->text + 1, 1);
     char *turn = attn_take(at, handle_longest_turn(h), 1);

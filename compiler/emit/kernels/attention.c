@@ -82,28 +82,60 @@ static void pack_values_bf16(float *page, const float *x, int64_t ldx,
         }
 }
 
-//: kernel widen_keys_bf16 needs: v_widen_bf16 v_store
-/* Widens the panels of the first `keys` keys of a page and returns them. */
-static const float *widen_keys_bf16(float *to, const float *page, int64_t keys,
-                                    int64_t d_k)
+//: widen_panels needs: v_store
+/* Widens the first n elements of each panel, 1024 apart, to floats, and returns
+ * them: the panels of the first keys, which lie together, or the first rows of
+ * values. Those of int8 become whole numbers, without their units. */
+INLINE const float *widen_panels(float *to, const float *page, int64_t n,
+                                 int64_t panels,
+                                 v (*load)(const float *p, int64_t at))
 {
-    const uint16_t *from = (const uint16_t *)page;
-    const int64_t n = (keys + 15) / 16 * 16 * d_k;
-    for (int64_t i = 0; i < n; i += W)
-        v_store(to + i, v_widen_bf16(from + i));
+    for (int64_t p = 0; p < panels * 1024; p += 1024)
+        for (int64_t i = p; i < p + n; i += W)
+            v_store(to + i, load(page, i));
     return to;
 }
 
-//: kernel widen_values_bf16 needs: v_widen_bf16 v_store
-/* Widens the first `keys` rows of a page of values and returns the page. */
+//: element_bf16 needs: v_widen_bf16
+/* Returns W elements of a page, from element `at` on. */
+INLINE v element_bf16(const float *p, int64_t at)
+{
+    return v_widen_bf16((const uint16_t *)p + at);
+}
+
+//: kernel widen_keys_bf16 needs: widen_panels element_bf16
+static const float *widen_keys_bf16(float *to, const float *page, int64_t keys,
+                                    int64_t d_k)
+{
+    return widen_panels(to, page, (keys + 15) / 16 * 16 * d_k, 1, element_bf16);
+}
+
+//: kernel widen_values_bf16 needs: widen_panels element_bf16
 static const float *widen_values_bf16(float *to, const float *page,
                                       int64_t keys, int64_t panels)
 {
-    const uint16_t *from = (const uint16_t *)page;
-    for (int64_t p = 0; p < panels * 1024; p += 1024)
-        for (int64_t i = p; i < p + keys * 16; i += W)
-            v_store(to + i, v_widen_bf16(from + i));
-    return to;
+    return widen_panels(to, page, keys * 16, panels, element_bf16);
+}
+
+//: element_int8 needs: v_widen_int8
+/* Returns W elements of a page, from element `at` on. */
+INLINE v element_int8(const float *p, int64_t at)
+{
+    return v_widen_int8((const int8_t *)p + at);
+}
+
+//: kernel widen_keys_int8 needs: widen_panels element_int8
+static const float *widen_keys_int8(float *to, const float *page, int64_t keys,
+                                    int64_t d_k)
+{
+    return widen_panels(to, page, (keys + 15) / 16 * 16 * d_k, 1, element_int8);
+}
+
+//: kernel widen_values_int8 needs: widen_panels element_int8
+static const float *widen_values_int8(float *to, const float *page,
+                                      int64_t keys, int64_t panels)
+{
+    return widen_panels(to, page, keys * 16, panels, element_int8);
 }
 
 //: kernel prefetch_keys needs: v_prefetch
@@ -453,13 +485,8 @@ static void heads_product(const float *a, int64_t lda, const float *const *b,
     heads_sums(a, lda, b, ldb, k, panels, c, ldc, adds, element_f32);
 }
 
-//: kernel heads_product_bf16 needs: heads_sums v_widen_bf16
+//: kernel heads_product_bf16 needs: heads_sums element_bf16
 /* Calls heads_sums() for panels in bf16. */
-INLINE v element_bf16(const float *p, int64_t at)
-{
-    return v_widen_bf16((const uint16_t *)p + at);
-}
-
 static void heads_product_bf16(const float *a, int64_t lda,
                                const float *const *b, int64_t ldb, int64_t k,
                                int64_t panels, float *c, int64_t ldc,
@@ -468,13 +495,8 @@ static void heads_product_bf16(const float *a, int64_t lda,
     heads_sums(a, lda, b, ldb, k, panels, c, ldc, adds, element_bf16);
 }
 
-//: kernel heads_product_int8 needs: heads_sums v_widen_int8
+//: kernel heads_product_int8 needs: heads_sums element_int8
 /* Calls heads_sums() for panels in int8. */
-INLINE v element_int8(const float *p, int64_t at)
-{
-    return v_widen_int8((const int8_t *)p + at);
-}
-
 static void heads_product_int8(const float *a, int64_t lda,
                                const float *const *b, int64_t ldb, int64_t k,
                                int64_t panels, float *c, int64_t ldc,

@@ -300,32 +300,6 @@ static void pack_values_int8(float *page, const float *x, int64_t ldx,
     }
 }
 
-//: kernel widen_keys_int8 needs: v_widen_int8 v_store
-/* Widens the panels of the first `keys` keys of a page to integers, without
- * their units, and returns them. */
-static const float *widen_keys_int8(float *to, const float *page, int64_t keys,
-                                    int64_t d_k)
-{
-    const int8_t *from = (const int8_t *)page;
-    const int64_t n = (keys + 15) / 16 * 16 * d_k;
-    for (int64_t i = 0; i < n; i += W)
-        v_store(to + i, v_widen_int8(from + i));
-    return to;
-}
-
-//: kernel widen_values_int8 needs: v_widen_int8 v_store
-/* Widens the first `keys` rows of a page of values to integers and returns the
- * page. */
-static const float *widen_values_int8(float *to, const float *page,
-                                      int64_t keys, int64_t panels)
-{
-    const int8_t *from = (const int8_t *)page;
-    for (int64_t p = 0; p < panels * 1024; p += 1024)
-        for (int64_t i = p; i < p + keys * 16; i += W)
-            v_store(to + i, v_widen_int8(from + i));
-    return to;
-}
-
 //: kernel times_units needs: v_load v_store load_some store_some
 /* Sets y = s times the units of `keys` rows: finished scores times those of
  * keys, or weights times those of values. */
